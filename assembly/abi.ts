@@ -1,0 +1,376 @@
+// What host and engine agree on: the model image, the result image and every enumeration in them.
+// Plain constants, so that the same file compiles as AssemblyScript (engine) and as TypeScript (host).
+//
+// An image is little-endian:
+//
+//   0   u32  magic            IMAGE_MAGIC
+//   4   u32  version          IMAGE_VERSION
+//   8   u32  byte length of the whole image
+//   12  u32  number of sections n
+//   16  u64  engine hash (first 8 bytes of the SHA-256 of the Wasm module; 0 in a model image = not checked)
+//   24  u64  reserved, 0
+//   32  n ×  { u32 section id, u32 record count, u32 byte offset from the image start, u32 record stride }
+//   ...      section bodies, each aligned to 8 bytes
+//
+// Times are u64 nanoseconds, work is MHz·ns (run length at a frequency in MHz times that frequency),
+// power is mW, energy is mW·ns = pJ, probabilities are fractions of 2^32.
+
+export const IMAGE_MAGIC: u32 = 0x494d5456; // "VTMI"
+export const IMAGE_VERSION: u32 = 1;
+export const IMAGE_HEADER_BYTES: u32 = 32;
+export const IMAGE_SECTION_BYTES: u32 = 16;
+export const NONE: u32 = 0xffffffff;
+
+// ---- model sections -------------------------------------------------------------------------------------
+
+/** u64 array indexed by the P_ constants. */
+export const SECTION_PARAMS: u32 = 1;
+/** Per CPU, 16 B: u32 package, u32 node, u32 llc, u32 reserved. */
+export const SECTION_CPUS: u32 = 2;
+/** Turbo limit by active cores, 8 B: u32 active cores up to and including, u32 MHz. Ascending; the last row holds for more. */
+export const SECTION_TURBO: u32 = 3;
+/** Idle states, shallow to deep, 32 B: u64 exit latency ns, u64 target residency ns, u64 power mW, u64 flags (1: counts as inactive for turbo). */
+export const SECTION_IDLE_STATES: u32 = 4;
+/** Core power while running, 16 B: u64 MHz, u64 mW. Ascending, one row per frequency step; looked up by the nearest row not below. */
+export const SECTION_CORE_POWER: u32 = 5;
+/** CPU masks, 64 B each (512 bits). Mask 0 is "all CPUs of the machine". */
+export const SECTION_MASKS: u32 = 6;
+/** Scheduling domains, 8 B: u32 mask index, u32 reserved. They don't overlap. */
+export const SECTION_DOMAINS: u32 = 7;
+/** Distributions, 64 B: u32 kind, u32 point count, u64 first point index, then six u64 parameters (see the DIST_ constants). */
+export const SECTION_DISTRIBUTIONS: u32 = 8;
+/** Points of empirical distributions, 16 B: u64 cumulative probability (fraction of 2^32, last = 2^32), u64 value. */
+export const SECTION_POINTS: u32 = 9;
+/** Instructions, 16 B: u8 op, u8 flags, u16 reg, u32 a, u64 value (see the OP_ constants). */
+export const SECTION_PROGRAM: u32 = 10;
+/** Tasks that exist from the start, 64 B (see the TT_ offsets). */
+export const SECTION_TASKS: u32 = 11;
+/** Arrival sources, 128 B (see the SRC_ offsets). */
+export const SECTION_SOURCES: u32 = 12;
+/** Invocation counts, u32, row-major: source × interval. */
+export const SECTION_COUNTS: u32 = 13;
+/** Explicit arrivals in time order, 24 B: u64 time ns, u64 duration ns (0 = draw), u32 source, u32 reserved. */
+export const SECTION_ARRIVALS: u32 = 14;
+/** Job queues, 8 B: u32 capacity (0 = unbounded), u32 reserved. */
+export const SECTION_QUEUES: u32 = 15;
+/** Barriers and events, 8 B: u32 parties, u32 flags. */
+export const SECTION_BARRIERS: u32 = 16;
+/** Serverless functions, 64 B (see the FN_ offsets); function i is fed by source i of its kind. */
+export const SECTION_FUNCTIONS: u32 = 17;
+
+// ---- parameters (SECTION_PARAMS) ------------------------------------------------------------------------
+
+export const P_SEED: u32 = 0;
+export const P_CPUS: u32 = 1;
+export const P_HZ: u32 = 2;
+export const P_TICK_SKEW_NS: u32 = 3;
+/** 1: a slice ends exactly when it is used up; 0: it is seen at the tick. */
+export const P_SLICE_EXACT: u32 = 4;
+/** 0 = no watchdog. */
+export const P_WATCHDOG_NS: u32 = 5;
+/** Kernel version, see the KERNEL_ constants. */
+export const P_KERNEL: u32 = 6;
+export const P_COST_SWITCH_NS: u32 = 7;
+export const P_COST_MIGRATION_LLC_NS: u32 = 8;
+export const P_COST_MIGRATION_NODE_NS: u32 = 9;
+/** CPU time of one BPF dispatch. */
+export const P_COST_DISPATCH_NS: u32 = 10;
+/** Policy of the ext class, see the POLICY_ constants; POLICY_NONE = every task is fair. */
+export const P_POLICY: u32 = 11;
+export const P_SLICE_NS: u32 = 12;
+/** n of the domains policy: every n-th enqueue resets vtime. */
+export const P_RESET_EVERY: u32 = 13;
+/** See the STEAL_ constants. */
+export const P_STEAL: u32 = 14;
+/** EEVDF base slice. */
+export const P_BASE_SLICE_NS: u32 = 15;
+/** 1: drain after the last arrival, 0: stop at the horizon. */
+export const P_DRAIN: u32 = 16;
+/** Last instant of arrivals; with P_DRAIN = 0 also the end of the run. */
+export const P_HORIZON_NS: u32 = 17;
+/** A draining run ends here at the latest. */
+export const P_LIMIT_NS: u32 = 18;
+/** Jobs arriving earlier are served but not measured. */
+export const P_WARMUP_NS: u32 = 19;
+/** Governor, see the GOVERNOR_ constants. */
+export const P_GOVERNOR: u32 = 20;
+export const P_MIN_MHZ: u32 = 21;
+export const P_BASE_MHZ: u32 = 22;
+/** Frequency in which run lengths are stated. */
+export const P_REFERENCE_MHZ: u32 = 23;
+export const P_FREQUENCY_INTERVAL_NS: u32 = 24;
+/** Time from the lowest to the highest frequency. */
+export const P_FREQUENCY_RAMP_NS: u32 = 25;
+export const P_UNCORE_MW: u32 = 26;
+export const P_TDP_MW: u32 = 27;
+/** Power of a package whose cores all idle in the deepest state: the uncore's share, mW. */
+export const P_UNCORE_IDLE_MW: u32 = 28;
+/** Every n-th finished invocation leaves a row; 0 = none. */
+export const P_ROWS_EVERY: u32 = 29;
+/** Length of one interval of SECTION_COUNTS after time scaling. */
+export const P_COUNT_INTERVAL_NS: u32 = 30;
+/** Number of intervals in SECTION_COUNTS. */
+export const P_COUNT_INTERVALS: u32 = 31;
+/** Factor on counts, fraction of 2^32. */
+export const P_LOAD_SCALE: u32 = 32;
+/** Energy is integrated to this instant even if the run drains earlier; 0 = to the end of the run. */
+export const P_ENERGY_END_NS: u32 = 33;
+/** Assignment of invocations to domains, see the ASSIGN_ constants. */
+export const P_ASSIGN: u32 = 34;
+/** Bucket width of IATCHBL in ns of simulated time. */
+export const P_BUCKET_NS: u32 = 35;
+/** 1: an invocation that finds no domain waits; 0: it runs unmapped. */
+export const P_ON_FULL_WAIT: u32 = 36;
+/** Concurrency limit of the worker; 0 = none. */
+export const P_CONCURRENCY: u32 = 37;
+/** Control-plane threads; 0 = no worker. */
+export const P_WORKER_THREADS: u32 = 38;
+/** Distribution of the CPU work before and after an invocation; NONE = none. */
+export const P_OVERHEAD_BEFORE: u32 = 39;
+export const P_OVERHEAD_AFTER: u32 = 40;
+/** 1: overheads are pure delays, 0: work of the control-plane tasks. */
+export const P_OVERHEAD_DELAY: u32 = 41;
+/** Program of the container's server master (NONE = no master). */
+export const P_MASTER_PC: u32 = 42;
+/** Entry of the worker task's loop is in FN_PC. Class of container tasks: CLASS_EXT or CLASS_FAIR. */
+export const P_CONTAINER_CLASS: u32 = 43;
+/** 1: emit the schedule digest. */
+export const P_DIGEST: u32 = 44;
+/** 1: ENQ_LAST in the native policies. */
+export const P_ENQ_LAST: u32 = 45;
+/** 0: a stall ends the run, 1: all ext tasks fall back to fair. */
+export const P_ON_STALL_FALLBACK: u32 = 46;
+export const P_COUNT: u32 = 48;
+
+export const KERNEL_6_11_SCX: u32 = 0;
+export const KERNEL_6_12: u32 = 1;
+export const KERNEL_7_3: u32 = 2;
+
+export const POLICY_NONE: u32 = 0;
+export const POLICY_DOMAINS: u32 = 1;
+export const POLICY_GLOBAL_FIFO: u32 = 2;
+export const POLICY_GLOBAL_VTIME: u32 = 3;
+export const POLICY_PERCPU_FIFO: u32 = 4;
+export const POLICY_WEIGHTED_VTIME: u32 = 5;
+
+export const STEAL_NONE: u32 = 0;
+export const STEAL_NEIGHBOURS: u32 = 1;
+export const STEAL_LONGEST: u32 = 2;
+
+export const GOVERNOR_PERFORMANCE: u32 = 0;
+export const GOVERNOR_SCHEDUTIL: u32 = 1;
+export const GOVERNOR_HWP: u32 = 2;
+export const GOVERNOR_POWERSAVE: u32 = 3;
+
+export const ASSIGN_NONE: u32 = 0;
+export const ASSIGN_IATCHBL: u32 = 1;
+export const ASSIGN_ROUND_ROBIN: u32 = 2;
+export const ASSIGN_FUNCTION_HASH: u32 = 3;
+
+export const CLASS_FAIR: u32 = 0;
+export const CLASS_EXT: u32 = 1;
+
+// ---- distributions --------------------------------------------------------------------------------------
+// Values and parameters are u64 ns unless said otherwise; p0…p5 are the six parameters of a record.
+
+export const DIST_STRIDE: u32 = 64;
+/** p0 value */
+export const DIST_CONSTANT: u32 = 0;
+/** p0 low, p1 high (excluded) */
+export const DIST_UNIFORM: u32 = 1;
+/** p0 mean */
+export const DIST_EXPONENTIAL: u32 = 2;
+/** p0 median, p1 sigma as Q32 */
+export const DIST_LOGNORMAL: u32 = 3;
+/** p0 probability of the first branch as Q32, p1 its mean, p2 mean of the second */
+export const DIST_HYPEREXPONENTIAL: u32 = 4;
+/** p0 scale (minimum), p1 1/shape as Q32 */
+export const DIST_PARETO: u32 = 5;
+/** Piecewise linear inverse of the points' CDF (the first point's value is the minimum). p0 = 1: a step function instead. */
+export const DIST_EMPIRICAL: u32 = 6;
+
+// ---- programs -------------------------------------------------------------------------------------------
+// u8 op, u8 flags, u16 reg, u32 a, u64 value. A time operand is `value` (ns, or MHz·ns for RUN) unless a flag says otherwise.
+
+export const INSTRUCTION_BYTES: u32 = 16;
+/** The operand is a draw from distribution a. */
+export const FLAG_DRAW: u32 = 1;
+/** The operand is the job's duration times value (fraction of 2^32). */
+export const FLAG_OF_JOB: u32 = 2;
+/** Waiting counts as I/O on disk (uninterruptible). */
+export const FLAG_DISK: u32 = 4;
+/** The wait burns CPU instead of sleeping. */
+export const FLAG_SPIN: u32 = 8;
+/** Queue or barrier operand is the task's own (container) one. */
+export const FLAG_OWN: u32 = 16;
+
+/** Use the CPU for an amount of work. */
+export const OP_RUN: u32 = 1;
+/** Leave the CPU for a time. */
+export const OP_SLEEP: u32 = 2;
+/** Leave the CPU until another task wakes this one. */
+export const OP_BLOCK: u32 = 3;
+/** Wake task group a's member (task template index a, ordinal value). */
+export const OP_WAKE: u32 = 4;
+/** Poll, using the CPU, until a time has passed since the instruction began. */
+export const OP_SPIN: u32 = 5;
+/** Poll, using the CPU, until event (barrier record) a is signalled. */
+export const OP_SPIN_EVENT: u32 = 6;
+/** Signal event a. */
+export const OP_SIGNAL: u32 = 7;
+/** Start `value` children at instruction a; they inherit job, cgroup, class, weight and mask. */
+export const OP_FORK: u32 = 8;
+/** Wait until all children have exited. FLAG_SPIN burns CPU. */
+export const OP_JOIN: u32 = 9;
+/** Wait at the barrier of the fork family (FLAG_OWN) or barrier a. FLAG_SPIN burns CPU. */
+export const OP_BARRIER: u32 = 10;
+/** Take a job from queue a (FLAG_OWN: the task's queue). */
+export const OP_RECEIVE: u32 = 11;
+/** Put the current job into queue a. */
+export const OP_SEND: u32 = 12;
+export const OP_YIELD: u32 = 13;
+export const OP_EXIT: u32 = 14;
+/** reg = value (FLAG_DRAW: a draw). */
+export const OP_SET: u32 = 15;
+/** If --reg > 0 (as unsigned count, reg set to the number of passes) go to instruction a. */
+export const OP_LOOP: u32 = 16;
+export const OP_JUMP: u32 = 17;
+/** The current job is finished. */
+export const OP_FINISH: u32 = 18;
+/** Hand the current job to the worker's control plane (admission or completion, by the job's stage). */
+export const OP_CONTROL: u32 = 19;
+/** Restrict the task to mask a. */
+export const OP_AFFINITY: u32 = 20;
+/** Go to a with probability value (fraction of 2^32). */
+export const OP_BRANCH: u32 = 21;
+
+// ---- task templates (SECTION_TASKS) ---------------------------------------------------------------------
+
+export const TT_STRIDE: u32 = 64;
+/** u32 first instruction */
+export const TT_PC: u32 = 0;
+/** u32 number of tasks */
+export const TT_COUNT: u32 = 4;
+/** u32 CLASS_ */
+export const TT_CLASS: u32 = 8;
+/** u32 weight, 1024 = nice 0 */
+export const TT_WEIGHT: u32 = 12;
+/** u32 mask index */
+export const TT_MASK: u32 = 16;
+/** u32 domain, NONE = unmapped */
+export const TT_DOMAIN: u32 = 20;
+/** u32 1: domain of task i is (domain + i) mod domains */
+export const TT_DOMAIN_SPREAD: u32 = 24;
+/** u32 1: background */
+export const TT_BACKGROUND: u32 = 28;
+/** u64 start time ns */
+export const TT_START: u32 = 32;
+/** u32 distribution of an additional start offset, NONE */
+export const TT_START_DIST: u32 = 40;
+/** u32 inverse weight per 1024 (vtime charge); 0: 1024·1024/weight */
+export const TT_INVERSE_WEIGHT: u32 = 44;
+/** u32 number of the statistics class */
+export const TT_STATS: u32 = 48;
+
+// ---- arrival sources (SECTION_SOURCES) ------------------------------------------------------------------
+
+export const SRC_STRIDE: u32 = 128;
+/** u32 SOURCE_ kind */
+export const SRC_KIND: u32 = 0;
+/** u32 DELIVER_ kind */
+export const SRC_DELIVER: u32 = 4;
+/** u32 task template (spawn), queue (send) or function */
+export const SRC_TARGET: u32 = 8;
+/** u32 most jobs alive at once, 0 = no limit; others are dropped */
+export const SRC_LIMIT: u32 = 12;
+/** u32 inter-arrival distribution (SOURCE_RENEWAL), or think time (SOURCE_CLOSED) */
+export const SRC_DIST: u32 = 16;
+/** u32 duration distribution, NONE = the program has its own lengths */
+export const SRC_DURATION: u32 = 20;
+/** u32 row of SECTION_COUNTS */
+export const SRC_COUNT_ROW: u32 = 24;
+/** u32 clients of a closed source */
+export const SRC_CLIENTS: u32 = 28;
+/** u64 most arrivals, 0 = no limit */
+export const SRC_MAX_ARRIVALS: u32 = 32;
+/** u64 first arrival not before, ns */
+export const SRC_START: u32 = 40;
+/** u32 statistics class */
+export const SRC_STATS: u32 = 48;
+/** u32 domain of the spawned tasks: NONE, a domain, or DOMAIN_ROUND_ROBIN */
+export const SRC_DOMAIN: u32 = 52;
+
+export const DOMAIN_ROUND_ROBIN: u32 = 0xfffffffe;
+
+export const SOURCE_RENEWAL: u32 = 0;
+export const SOURCE_COUNTS: u32 = 1;
+export const SOURCE_LIST: u32 = 2;
+export const SOURCE_CLOSED: u32 = 3;
+
+export const DELIVER_SPAWN: u32 = 0;
+export const DELIVER_QUEUE: u32 = 1;
+export const DELIVER_FUNCTION: u32 = 2;
+
+// ---- serverless functions (SECTION_FUNCTIONS) -----------------------------------------------------------
+
+export const FN_STRIDE: u32 = 64;
+/** u32 first instruction of the worker task: receives from its own queue, runs the profile, OP_CONTROL, jumps back */
+export const FN_PC: u32 = 0;
+/** u32 CPUs an invocation asks for */
+export const FN_CPUS: u32 = 4;
+/** u32 prewarmed containers */
+export const FN_CONTAINERS: u32 = 8;
+/** u32 statistics class */
+export const FN_STATS: u32 = 12;
+/** u64 inter-arrival time known before the run, ns (0 = none) */
+export const FN_IAT: u32 = 16;
+/** u64 hash of the function's name */
+export const FN_HASH: u32 = 24;
+/** u32 1: busy poller */
+export const FN_POLLER: u32 = 32;
+
+// ---- results --------------------------------------------------------------------------------------------
+
+export const OUTCOME_BUDGET: u32 = 0;
+export const OUTCOME_UNTIL: u32 = 1;
+export const OUTCOME_NEEDS_INPUT: u32 = 2;
+export const OUTCOME_OUTPUT_FULL: u32 = 3;
+export const OUTCOME_COMPLETED: u32 = 4;
+export const OUTCOME_HORIZON: u32 = 5;
+export const OUTCOME_STALLED: u32 = 6;
+export const OUTCOME_DEADLOCKED: u32 = 7;
+export const OUTCOME_INVARIANT: u32 = 8;
+/** A kernel rule broken by the policy, or a capacity exceeded; the ERROR_ code says which. */
+export const OUTCOME_ERROR: u32 = 9;
+
+// Where an invocation's time goes; the accumulators sum to its latency.
+export const STATE_CONTROL: u32 = 0; // control-plane work before and after, wherever those tasks are
+export const STATE_QUEUED: u32 = 1; // worker queue
+export const STATE_WAKING: u32 = 2; // runnable, waiting in a domain's or global user DSQ, or a fair run queue
+export const STATE_LOCAL: u32 = 3; // runnable, waiting in a CPU's local DSQ
+export const STATE_PREEMPTED: u32 = 4; // runnable again after losing the CPU with work left
+export const STATE_RUNNING: u32 = 5;
+export const STATE_COLD: u32 = 6; // on a CPU that leaves an idle state, or switch and migration costs
+export const STATE_IO: u32 = 7;
+export const STATE_SIBLINGS: u32 = 8; // asleep in a join or barrier
+export const STATE_COUNT: u32 = 9;
+
+/** u64 array indexed by the R_ constants. */
+export const SECTION_SUMMARY: u32 = 101;
+/** Per CPU, 64 B u64: busy ns, idle ns, overhead ns, energy pJ, switches, migrations in, idle entries, reserved. */
+export const SECTION_CPU_RESULTS: u32 = 102;
+/** Per statistics class, u64 array of CLS_ constants. */
+export const SECTION_CLASS_RESULTS: u32 = 103;
+/** Histograms, 64 B: u32 kind, u32 class (NONE = all), u64 count, u64 sum low, u64 sum high, u64 min, u64 max, u32 first bucket row, u32 bucket rows. */
+export const SECTION_HISTOGRAMS: u32 = 104;
+/** Non-empty histogram buckets, 16 B: u32 bucket index, u32 reserved, u64 count. */
+export const SECTION_BUCKETS: u32 = 105;
+/** Busy time by frequency, 16 B: u64 MHz, u64 ns. */
+export const SECTION_FREQUENCY_RESULTS: u32 = 106;
+
+export const HISTOGRAM_LATENCY: u32 = 0;
+export const HISTOGRAM_WORKER_DURATION: u32 = 1;
+export const HISTOGRAM_STINT: u32 = 2;
+export const HISTOGRAM_WAKE_LATENCY: u32 = 3;
+export const HISTOGRAM_RESPONSE: u32 = 4;
+export const HISTOGRAM_KINDS: u32 = 5;

@@ -1,0 +1,146 @@
+// Every address of the engine, in one place. The whole state is laid out statically, so that a load or store
+// is one instruction with a constant offset; nothing is allocated per event and nothing is ever collected.
+// Pages that a model does not touch cost nothing.
+//
+//   0x0000_0000  guard: address 0 is never valid
+//   0x0000_1000  scalars and small tables          (core/, machine/)
+//   0x0010_0000  CPUs, event trees, DSQs, sources  (kernel/, workload/)
+//   0x0200_0000  tasks                             64 MiB
+//   0x0600_0000  jobs                              64 MiB
+//   0x0a00_0000  containers, queues, barriers, counts of cgroups
+//   0x1000_0000  AssemblyScript's own static data  (memoryBase in asconfig.json)
+//   0x1010_0000  arena: model image, histogram pages, row ring, result image
+//
+// Records are addressed by their byte offset inside the region ("handle"), regions by constants:
+// load<u64>(t, TASK_VTIME) reads field vtime of the task with handle t = slot << TASK_SHIFT.
+
+// ---- capacities -----------------------------------------------------------------------------------------
+
+export const MAX_CPUS: u32 = 512;
+export const MASK_WORDS: u32 = MAX_CPUS / 64;
+export const MASK_BYTES: u32 = MASK_WORDS * 8;
+export const MAX_MASKS: u32 = 4096;
+export const MAX_PACKAGES: u32 = 16;
+export const MAX_DOMAINS: u32 = 512;
+export const MAX_TASKS: u32 = 262144;
+export const MAX_JOBS: u32 = 262144;
+export const MAX_DSQS: u32 = 4096;
+export const MAX_SOURCES: u32 = 4096;
+export const MAX_QUEUES: u32 = 65536;
+export const MAX_BARRIERS: u32 = 65536;
+export const MAX_CONTAINERS: u32 = 65536;
+export const MAX_FUNCTIONS: u32 = 4096;
+export const MAX_CLASSES: u32 = 4096;
+export const MAX_HISTOGRAMS: u32 = 32768;
+export const MAX_IDLE_STATES: u32 = 8;
+export const MAX_TURBO_ROWS: u32 = 64;
+export const MAX_POWER_ROWS: u32 = 256;
+
+// ---- core -----------------------------------------------------------------------------------------------
+
+/** ln(1 + i/1024) as Q32, i = 0…1024 (core/random.ts). */
+export const LN_TABLE: usize = 0x1000;
+/** 2^(i/1024) as Q32, i = 0…1024 (core/distribution.ts). */
+export const EXP2_TABLE: usize = LN_TABLE + 1025 * 8 + 56; // keep 64-byte alignment
+/** |z| of a standard normal as Q32 by e = -ln P(|Z| > z) in steps of 1/128 up to 45 (core/distribution.ts). */
+export const NORMAL_TABLE: usize = EXP2_TABLE + 1025 * 8 + 56;
+export const NORMAL_ENTRIES: u32 = 45 * 128 + 1;
+/** u64 array of the model's parameters (abi.ts, P_…). */
+export const PARAMS: usize = 0x14000;
+/** u64 array of run counters (core/counters.ts). */
+export const COUNTERS: usize = 0x15000;
+
+/** Wheel: 11 levels × 64 slots of { u32 head, u32 tail }, plus one occupancy word per level (core/wheel.ts). */
+export const WHEEL_SLOTS: usize = 0x16000;
+export const WHEEL_OCCUPIED: usize = WHEEL_SLOTS + 11 * 64 * 8;
+/** Wheel nodes, 32 B: u64 time, u32 next, u32 prev, u32 kind, u32 a, u64 b. Node 0 is unused. */
+export const MAX_WHEEL_NODES: u32 = 65536;
+export const WHEEL_NODES: usize = 0x0d00_0000;
+
+// ---- machine (machine/) ---------------------------------------------------------------------------------
+
+/** Per CPU, 128 B; fields are named in machine/. */
+export const MACHINE_CPU_SHIFT: u32 = 7;
+export const MACHINE_CPUS: usize = 0x20000;
+/** Per package, 128 B; fields are named in machine/. */
+export const MACHINE_PACKAGE_SHIFT: u32 = 7;
+export const MACHINE_PACKAGES: usize = 0x30000;
+export const TURBO_TABLE: usize = 0x31000;
+export const IDLE_TABLE: usize = 0x32000;
+export const POWER_TABLE: usize = 0x33000;
+/** u64 busy ns by MHz, indexed by MHz / 10 (0…10230 MHz). */
+export const FREQUENCY_TIME: usize = 0x34000;
+/** Masks of 64 B: all CPUs of a package, of a node, of an LLC. */
+export const PACKAGE_MASKS: usize = 0x38000;
+export const NODE_MASKS: usize = 0x39000;
+export const LLC_MASKS: usize = 0x3a000;
+
+// ---- kernel: CPUs and events (kernel/) ------------------------------------------------------------------
+
+/** CPU records, 512 B, fields in kernel/cpu.ts. */
+export const CPU_SHIFT: u32 = 9;
+export const CPUS: usize = 0x0010_0000;
+/** Winner tree over CPUs: u64 nodes 1…2n-1, leaf of CPU c at n + c. */
+export const CPU_TREE: usize = 0x0014_0000;
+/** Winner tree over arrival sources. */
+export const SOURCE_TREE: usize = 0x0015_0000;
+export const MASKS: usize = 0x0016_0000; // MAX_MASKS × 64 B
+export const IDLE_MASK: usize = 0x001a_0000;
+export const RESCHED_MASK: usize = 0x001a_0040;
+export const ONLINE_MASK: usize = 0x001a_0080;
+export const SCRATCH_MASK: usize = 0x001a_00c0;
+/** CPUs running no fair task, CPUs with two or more fair tasks. */
+export const FAIR_IDLE_MASK: usize = 0x001a_0100;
+export const OVERLOADED_MASK: usize = 0x001a_0140;
+/** Domains: u32 mask index by domain; u32 domain by CPU. */
+export const DOMAIN_MASK: usize = 0x001a_1000;
+export const CPU_DOMAIN: usize = 0x001a_2000;
+/** State of the running policy, 64 KiB. */
+export const POLICY_STATE: usize = 0x001b_0000;
+/** DSQ records, 64 B, fields in kernel/dsq.ts. The first MAX_CPUS are the local DSQs, then the global one, then user DSQs. */
+export const DSQ_SHIFT: u32 = 6;
+export const DSQS: usize = 0x0020_0000;
+/** Winner tree over task timers; grown to the power of two that holds all task slots. */
+export const TIMER_TREE: usize = 0x0030_0000; // up to 2 × 262144 × 8 B = 4 MiB
+/** Arrival sources, 256 B: 128 B as in the model image, then the running state (workload/arrivals.ts). */
+export const SOURCE_SHIFT: u32 = 8;
+export const SOURCES: usize = 0x0080_0000; // 1 MiB
+export const DISTRIBUTIONS: usize = 0x0090_0000; // DIST_STRIDE each, 16384
+export const MAX_DISTRIBUTIONS: u32 = 16384;
+export const FUNCTIONS: usize = 0x00a0_0000; // 256 B each: FN_ record, then running state (workload/worker.ts)
+export const FUNCTION_SHIFT: u32 = 8;
+/** IATCHBL buckets and other control-plane state, 1 MiB. */
+export const WORKER_STATE: usize = 0x00b0_0000;
+/** Statistics classes, 256 B of u64 counters each. */
+export const CLASS_SHIFT: u32 = 8;
+export const CLASSES: usize = 0x00c0_0000; // 1 MiB
+/** Histograms, 320 B each (core/histogram.ts). */
+export const HISTOGRAM_STRIDE: u32 = 320;
+export const HISTOGRAMS: usize = 0x00d0_0000; // 10 MiB
+
+// ---- kernel: tasks --------------------------------------------------------------------------------------
+
+export const TASK_SHIFT: u32 = 8;
+export const TASKS: usize = 0x0200_0000;
+
+// ---- workload: jobs, containers, queues -----------------------------------------------------------------
+
+export const JOB_SHIFT: u32 = 8;
+export const JOBS: usize = 0x0600_0000;
+/** Containers, 64 B (workload/containers.ts). */
+export const CONTAINER_SHIFT: u32 = 6;
+export const CONTAINERS: usize = 0x0a00_0000; // 4 MiB
+/** Job queues, 64 B (kernel/queue.ts). */
+export const QUEUE_SHIFT: u32 = 6;
+export const QUEUES: usize = 0x0a40_0000; // 4 MiB
+/** Barriers, events and join groups, 32 B (kernel/barrier.ts). */
+export const BARRIER_SHIFT: u32 = 5;
+export const BARRIERS: usize = 0x0a80_0000; // 2 MiB
+/** Domain of each cgroup (the paper's cMap), u32. One cgroup per container plus one per task template. */
+export const MAX_CGROUPS: u32 = 131072;
+export const CGROUP_DOMAIN: usize = 0x0ac0_0000;
+
+/** AssemblyScript's static data begins here (memoryBase); the engine's own regions end below. */
+export const STATIC_DATA: usize = 0x1000_0000;
+/** Everything of variable size; grows to the end of memory. */
+export const ARENA: usize = 0x1010_0000;
