@@ -1,0 +1,78 @@
+// The config's schema: the one source of types, validation, JSON Schema and defaults.
+
+import * as z from 'zod';
+import { kernel, machine } from './schema/machine.js';
+import { policy } from './schema/policy.js';
+import { output, run, sweep } from './schema/run.js';
+import { count, section, show } from './schema/values.js';
+import { workload } from './schema/workload.js';
+
+export const configSchema = section({
+  /** A label for tables and figures. */
+  name: z.string({ error: (issue) => `expected a text, got ${show(issue.input)}` }).optional(),
+  /** `random` draws one, which the resolved config states. */
+  seed: z
+    .union([count(0), z.literal('random')], {
+      error: (issue) => `expected a whole number of at least 0 or "random", got ${show(issue.input)}`,
+    })
+    .default(1),
+  machine: machine.prefault('xeon-8160-2s'),
+  kernel: kernel.prefault({}),
+  policy: policy.prefault('eevdf'),
+  workload,
+  run: run.prefault({}),
+  output: output.prefault({}),
+  sweep: sweep.optional(),
+});
+
+/** What a user may write. */
+export type ConfigInput = z.input<typeof configSchema>;
+/** Valid and canonical; defaults that depend on other sections are still open. */
+export type Config = z.output<typeof configSchema>;
+
+export type { Policy } from './schema/policy.js';
+export type { Step, StepInput } from './schema/program.js';
+export type { Sweep } from './schema/run.js';
+export type { Time } from './schema/values.js';
+
+type Require<T, K extends keyof T> = Omit<T, K> & { [key in K]-?: NonNullable<T[key]> };
+
+export type ResolvedMachine = Require<Config['machine'], 'governor' | 'cpus'> & {
+  costs: Required<Config['machine']['costs']>;
+};
+export type ResolvedKernel = Require<Config['kernel'], 'slice_expiry' | 'base_slice'>;
+export type ResolvedTask = Require<Config['workload']['tasks'][number], 'class' | 'domain'>;
+
+type SourceConfig = Config['workload']['arrivals'][number];
+export type ResolvedSpawn = Require<NonNullable<SourceConfig['spawn']>, 'class' | 'domain'>;
+/** Exactly one of rate, interarrival, clients (then with think) and times; exactly one of spawn and queue. */
+export type ResolvedSource = Omit<SourceConfig, 'spawn'> & { spawn?: ResolvedSpawn };
+
+export type ResolvedAssignment =
+  | { policy: 'iatchbl'; bucket_size: string; on_full: 'unmapped' | 'wait' }
+  | { policy: 'round-robin' | 'function-hash' | 'none' };
+type ServerlessConfig = NonNullable<Config['workload']['serverless']>;
+/** Exactly one of load_scale and offered_load; closed exactly if loop is closed. */
+export type ResolvedServerless = Omit<ServerlessConfig, 'assignment'> & { assignment: ResolvedAssignment };
+
+export type ResolvedWorkload = Omit<Config['workload'], 'tasks' | 'arrivals' | 'serverless'> & {
+  tasks: ResolvedTask[];
+  arrivals: ResolvedSource[];
+  serverless?: ResolvedServerless;
+};
+/** horizon: a time, `trace` (the window's end) or `none`; limit: a time, `auto` (ten windows; only with a trace) or `none`. */
+export type ResolvedRun = Require<Config['run'], 'horizon'>;
+
+/** Complete: what one cell runs. Values with units stay canonical strings, see units.ts. */
+export type ResolvedConfig = Omit<Config, 'seed' | 'machine' | 'kernel' | 'workload' | 'run' | 'sweep'> & {
+  seed: number;
+  machine: ResolvedMachine;
+  kernel: ResolvedKernel;
+  workload: ResolvedWorkload;
+  run: ResolvedRun;
+};
+
+/** JSON Schema (draft 2020-12) of what a user may write. */
+export function configJsonSchema(): Record<string, unknown> {
+  return { title: 'vtime config', ...z.toJSONSchema(configSchema, { io: 'input' }) };
+}

@@ -1,0 +1,94 @@
+// Programs: what a task does, as a list of steps. Times and shares are those of one pass.
+
+import * as z from 'zod';
+import { count, cpuList, flag, fraction, name, oneOf, section, show, time } from './values.js';
+
+const wait = oneOf('sleep', 'spin');
+
+const BARE_STEPS = ['yield', 'exit', 'finish', 'block'] as const;
+
+const simpleSteps = [
+  z.enum(BARE_STEPS),
+  /** Use the CPU. */
+  section({ run: time }),
+  /** Leave the CPU for a time; `disk` counts it as an uninterruptible wait. */
+  section({ sleep: time, disk: flag().default(false) }),
+  /** Poll, using the CPU, until the time has passed. */
+  section({ spin: time }),
+  section({ spin_until: name }),
+  section({ signal: name }),
+  /** Wait for all children. */
+  section({ join: wait }),
+  /** `family` is the barrier of a fork's children. */
+  section({ barrier: name, wait: wait.default('sleep') }),
+  section({ receive: name }),
+  section({ send: name }),
+  /** Wake the `member`-th task of that name. */
+  section({ wake: name, member: count(0).default(0) }),
+  section({ affinity: cpuList }),
+  /** Like run, sleep and spin, for a fraction of the current job's duration. */
+  section({ run_share: fraction }),
+  section({ sleep_share: fraction, disk: flag().default(false) }),
+  section({ spin_share: fraction }),
+] as const;
+
+type SimpleStepInput = z.input<(typeof simpleSteps)[number]>;
+type SimpleStep = z.output<(typeof simpleSteps)[number]>;
+
+// The steps that hold steps; spelled out because a type can't be inferred from itself.
+export type StepInput =
+  | SimpleStepInput
+  | { fork: { count: number | 'cpus'; program: string | StepInput[] } }
+  | { loop: { times: number | 'forever'; do: StepInput[] } }
+  | { branch: { probability: number; then: StepInput[]; else?: StepInput[] } };
+export type Step =
+  | SimpleStep
+  | { fork: { count: number | 'cpus'; program: string | Step[] } }
+  | { loop: { times: number | 'forever'; do: Step[] } }
+  | { branch: { probability: number; then: Step[]; else: Step[] } };
+
+const STEP_ERROR = 'expected a step like {run: "3ms"}';
+
+const steps: z.ZodType<Step[], StepInput[]> = z
+  .lazy(() => z.array(step, { error: (issue) => `expected a list of steps, got ${show(issue.input)}` }))
+  .meta({ id: 'steps' });
+
+/** The name of a program, or its steps in place. */
+export const program = z.union([name, steps], {
+  error: (issue) => `expected the name of a program or a list of steps, got ${show(issue.input)}`,
+});
+
+const step: z.ZodType<Step, StepInput> = z.union(
+  [
+    ...simpleSteps,
+    section({
+      fork: section({
+        /** Number of children; `cpus` is the machine's count. */
+        count: z.union([count(1), z.literal('cpus')], {
+          error: (issue) => `expected a whole number of at least 1 or "cpus", got ${show(issue.input)}`,
+        }),
+        program,
+      }),
+    }),
+    section({
+      loop: section({
+        times: z.union([count(1, 0xffffffff), z.literal('forever')], {
+          error: (issue) => `expected a whole number of at least 1 or "forever", got ${show(issue.input)}`,
+        }),
+        do: steps,
+      }),
+    }),
+    section({
+      branch: section({
+        probability: fraction,
+        // biome-ignore lint/suspicious/noThenProperty: the config's word; nobody awaits a branch
+        then: steps,
+        else: steps.prefault([]),
+      }),
+    }),
+  ],
+  { error: STEP_ERROR },
+);
+
+export const programs = z.record(name, steps);
+export const namedProgram = program;

@@ -1,0 +1,146 @@
+// Functions from a trace, in containers, behind a worker.
+
+import * as z from 'zod';
+import {
+  count,
+  duration,
+  factor,
+  filePath,
+  flag,
+  fraction,
+  oneOf,
+  positiveDuration,
+  section,
+  show,
+  time,
+} from './values.js';
+
+const functions = section({
+  /** Keep only functions with more than one invocation, a maximum and a 25th percentile above 0. */
+  eligible: flag().default(true),
+  /** The n functions with most invocations in the window. */
+  top: count(1).optional(),
+  /** Ids, or unique beginnings of ids. */
+  ids: z
+    .array(z.string({ error: (issue) => `expected an id, got ${show(issue.input)}` }))
+    .min(1, { error: 'expected at least one id' })
+    .optional(),
+}).superRefine((value, context) => {
+  if (value.top !== undefined && value.ids !== undefined) {
+    context.addIssue({ code: 'custom', message: 'top and ids exclude each other', path: ['ids'] });
+  }
+});
+
+const window = section({
+  /** In the trace's own time, where a day begins at 0. Default: the trace's first interval after the history. */
+  start: z.union([z.literal('first'), duration]).default('first'),
+  length: z.union([z.literal('rest'), positiveDuration]).default('rest'),
+  /** Time before the start that only warms the inter-arrival statistics. */
+  history: duration.prefault('0s'),
+});
+
+const profiles = section({
+  /** What a function does: one CPU burst, the profile with the nearest duration, or the table's. */
+  mapping: oneOf('none', 'nearest-duration', 'table').default('none'),
+  /** Beginnings of function ids to profile names. */
+  table: z.record(z.string(), z.string()).optional(),
+  /** A profile file; default: the bundled one. */
+  file: z.union([z.literal('bundled'), filePath]).default('bundled'),
+}).superRefine((value, context) => {
+  if ((value.mapping === 'table') !== (value.table !== undefined)) {
+    const message =
+      value.table === undefined ? 'mapping "table" needs a table' : 'a table needs mapping: table';
+    context.addIssue({ code: 'custom', message, path: value.table === undefined ? ['mapping'] : ['table'] });
+  }
+});
+
+const closed = section({
+  clients_per_function: count(1, 1_000_000).default(1),
+  /** Invocations of each function. */
+  invocations: count(1).default(200),
+  think: time.prefault('0s'),
+});
+
+const assignment = section({
+  policy: oneOf('iatchbl', 'round-robin', 'function-hash', 'none').optional(),
+  /** Width of a bucket of inter-arrival times, in the trace's time (default 4s). IATCHBL only. */
+  bucket_size: positiveDuration.optional(),
+  /** What becomes of an invocation that finds no domain with free CPUs (default unmapped). IATCHBL only. */
+  on_full: oneOf('unmapped', 'wait').optional(),
+});
+
+const worker = section({
+  /** Invocations running at once; `cpus` is the machine's count. */
+  concurrency: z
+    .union([count(1, 0xffffffff), z.enum(['cpus', 'unlimited'])], {
+      error: (issue) =>
+        `expected a whole number of at least 1, "cpus" or "unlimited", got ${show(issue.input)}`,
+    })
+    .default('cpus'),
+  queue: oneOf('fcfs').default('fcfs'),
+  /** Control-plane tasks, in the fair class. */
+  threads: count(1, 4096).default(4),
+  /** Whether overheads use CPU time of those tasks, or only pass. */
+  overhead: oneOf('cpu', 'delay').default('cpu'),
+  // Together 1.2 to 3.8 ms, what iluvatar-faas measured between end-to-end and code time of warm invocations.
+  before: time.prefault({ uniform: ['800us', '2400us'] }),
+  after: time.prefault({ uniform: ['400us', '1400us'] }),
+});
+
+const weight = z
+  .number({ error: (issue) => `expected a weight of at least 0, got ${show(issue.input)}` })
+  .min(0, { error: (issue) => `expected a weight of at least 0, got ${show(issue.input)}` });
+
+const pollers = section({
+  /** Share of the functions whose waits poll. */
+  share: fraction.default(0.1),
+  /** How the pollers divide: waiting for I/O, for a sibling that needs the CPU, in a spin barrier. */
+  archetypes: section({
+    io: weight.default(1),
+    sibling: weight.default(1),
+    barrier: weight.default(1),
+  })
+    .prefault({})
+    .refine((value) => value.io + value.sibling + value.barrier > 0, {
+      error: 'at least one weight must be above 0',
+    }),
+});
+
+export const serverless = section({
+  /** Name of a bundled trace, or a path. */
+  trace: filePath,
+  functions: functions.prefault({}),
+  window: window.prefault({}),
+  /** Stretches the trace's time; durations stay. */
+  time_scale: factor('a factor on time', 1e6).default(1),
+  /** Factor on the counts. */
+  load_scale: factor('a factor on the counts', 1e6).optional(),
+  /** Mean CPUs the invocations ask for, as a fraction of the machine's; sets load_scale. */
+  offered_load: factor("a fraction of the machine's CPUs, like 0.8", 20).optional(),
+  durations: oneOf('percentiles', 'lognormal', 'average', 'p25').default('percentiles'),
+  profiles: profiles.prefault({}),
+  loop: oneOf('open', 'closed').default('open'),
+  closed: closed.optional(),
+  /** Prewarmed containers per function; auto: as many as the trace needs. */
+  containers: z
+    .union([z.literal('auto'), count(1, 100_000)], {
+      error: (issue) => `expected "auto" or a whole number of at least 1, got ${show(issue.input)}`,
+    })
+    .default('auto'),
+  assignment: assignment.prefault({}),
+  worker: worker.prefault({}),
+  pollers: pollers.prefault({}),
+  /** Each container's server master wakes about once a second. */
+  server_master: flag().default(true),
+}).superRefine((value, context) => {
+  if (value.load_scale !== undefined && value.offered_load !== undefined) {
+    context.addIssue({
+      code: 'custom',
+      message: 'load_scale and offered_load exclude each other',
+      path: ['offered_load'],
+    });
+  }
+  if (value.closed !== undefined && value.loop !== 'closed') {
+    context.addIssue({ code: 'custom', message: 'closed needs loop: closed', path: ['closed'] });
+  }
+});
