@@ -1,0 +1,181 @@
+// What a schema can't say about a workload: that names exist and are unique, and that programs make sense.
+
+import type { Mistakes, Path } from './mistakes.js';
+import type { Config, Step } from './schema.js';
+
+/** Loop registers of a task: counted loops can't nest deeper. */
+const MAX_LOOP_NESTING = 4;
+
+type Workload = Config['workload'];
+
+function uniqueNames(list: readonly { name: string }[], path: Path, mistakes: Mistakes): Set<string> {
+  const names = new Set<string>();
+  list.forEach(({ name }, i) => {
+    if (names.has(name)) mistakes.add([...path, i, 'name'], `the name "${name}" is taken`);
+    names.add(name);
+  });
+  return names;
+}
+
+/** Calls `visit` for each step, the nested ones included; not for the steps of other named programs. */
+export function walkSteps(steps: readonly Step[], path: Path, visit: (step: Step, path: Path) => void): void {
+  steps.forEach((step, i) => {
+    const at = [...path, i];
+    visit(step, at);
+    if (typeof step === 'string') return;
+    if ('loop' in step) walkSteps(step.loop.do, [...at, 'loop', 'do'], visit);
+    if ('branch' in step) {
+      walkSteps(step.branch.then, [...at, 'branch', 'then'], visit);
+      walkSteps(step.branch.else, [...at, 'branch', 'else'], visit);
+    }
+    if ('fork' in step && typeof step.fork.program !== 'string') {
+      walkSteps(step.fork.program, [...at, 'fork', 'program'], visit);
+    }
+  });
+}
+
+function checkNesting(steps: readonly Step[], path: Path, depth: number, mistakes: Mistakes): void {
+  steps.forEach((step, i) => {
+    if (typeof step === 'string') return;
+    const at = [...path, i];
+    if ('loop' in step) {
+      const counted = step.loop.times === 'forever' ? depth : depth + 1;
+      const inner = [...at, 'loop', 'do'];
+      if (counted > MAX_LOOP_NESTING) {
+        mistakes.add([...at, 'loop'], `counted loops nest at most ${MAX_LOOP_NESTING} deep`);
+        return;
+      }
+      if (step.loop.do.length === 0) mistakes.add(inner, 'a loop needs at least one step');
+      if (step.loop.times === 'forever' && i < steps.length - 1) {
+        mistakes.add([...path, i + 1], 'never reached: it follows a loop that runs forever');
+      }
+      checkNesting(step.loop.do, inner, counted, mistakes);
+    }
+    if ('branch' in step) {
+      checkNesting(step.branch.then, [...at, 'branch', 'then'], depth, mistakes);
+      checkNesting(step.branch.else, [...at, 'branch', 'else'], depth, mistakes);
+    }
+    if ('fork' in step && typeof step.fork.program !== 'string') {
+      checkNesting(step.fork.program, [...at, 'fork', 'program'], 0, mistakes);
+    }
+  });
+}
+
+/** Whether the program, with the programs it forks, has a step that satisfies `matches`. */
+export function programHas(
+  program: string | Step[],
+  programs: Workload['programs'],
+  matches: (step: Step) => boolean,
+): boolean {
+  const seen = new Set<string>();
+  let found = false;
+  const search = (part: string | Step[]): void => {
+    if (typeof part === 'string') {
+      if (seen.has(part)) return;
+      seen.add(part);
+    }
+    walkSteps(typeof part === 'string' ? (programs[part] ?? []) : part, [], (step) => {
+      found ||= matches(step);
+      if (typeof step !== 'string' && 'fork' in step && typeof step.fork.program === 'string') {
+        search(step.fork.program);
+      }
+    });
+  };
+  search(program);
+  return found;
+}
+
+const usesJob = (step: Step) =>
+  typeof step !== 'string' && ('run_share' in step || 'sleep_share' in step || 'spin_share' in step);
+const receives = (step: Step) => typeof step !== 'string' && 'receive' in step;
+
+/** All programs of the workload, named or in place, with their paths. */
+function* programsOf(workload: Workload): Generator<{ steps: Step[]; path: Path }> {
+  for (const [name, steps] of Object.entries(workload.programs)) {
+    yield { steps, path: ['workload', 'programs', name] };
+  }
+  for (const [i, { program }] of workload.tasks.entries()) {
+    if (typeof program !== 'string') yield { steps: program, path: ['workload', 'tasks', i, 'program'] };
+  }
+  for (const [i, { spawn }] of workload.arrivals.entries()) {
+    if (spawn !== undefined && typeof spawn.program !== 'string') {
+      yield { steps: spawn.program, path: ['workload', 'arrivals', i, 'spawn', 'program'] };
+    }
+  }
+}
+
+/** Names, references and programs of a workload that fits the schema. */
+export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
+  const { programs, tasks, arrivals, serverless } = workload;
+  const queues = uniqueNames(workload.queues, ['workload', 'queues'], mistakes);
+  const events = uniqueNames(workload.events, ['workload', 'events'], mistakes);
+  const barriers = uniqueNames(workload.barriers, ['workload', 'barriers'], mistakes);
+  const taskNames = uniqueNames(tasks, ['workload', 'tasks'], mistakes);
+  uniqueNames(arrivals, ['workload', 'arrivals'], mistakes);
+
+  if (tasks.length === 0 && arrivals.length === 0 && serverless === undefined) {
+    mistakes.add(['workload'], 'nothing to run; expected tasks, arrivals or serverless');
+  }
+  const knownProgram = (program: string | Step[], path: Path) => {
+    if (typeof program === 'string' && !Object.hasOwn(programs, program)) {
+      mistakes.unknownName(path, 'program', program, Object.keys(programs));
+    }
+  };
+  const checkStep = (step: Step, path: Path) => {
+    if (typeof step === 'string') return;
+    const known = (key: string, kind: string, name: string, names: Iterable<string>) => {
+      if (![...names].includes(name)) mistakes.unknownName([...path, key], kind, name, names);
+    };
+    if ('receive' in step) known('receive', 'queue', step.receive, queues);
+    else if ('send' in step) known('send', 'queue', step.send, queues);
+    else if ('spin_until' in step) known('spin_until', 'event', step.spin_until, events);
+    else if ('signal' in step) known('signal', 'event', step.signal, events);
+    else if ('barrier' in step) known('barrier', 'barrier', step.barrier, ['family', ...barriers]);
+    else if ('fork' in step) knownProgram(step.fork.program, [...path, 'fork', 'program']);
+    else if ('wake' in step) {
+      known('wake', 'task', step.wake, taskNames);
+      const target = tasks.find(({ name }) => name === step.wake);
+      if (target !== undefined && step.member >= target.count) {
+        mistakes.add([...path, 'member'], `"${step.wake}" has ${target.count} tasks, numbered from 0`);
+      }
+    }
+  };
+
+  for (const { steps, path } of programsOf(workload)) {
+    if (steps.length === 0) mistakes.add(path, 'a program needs at least one step');
+    walkSteps(steps, path, checkStep);
+    checkNesting(steps, path, 0, mistakes);
+  }
+  tasks.forEach(({ program }, i) => {
+    knownProgram(program, ['workload', 'tasks', i, 'program']);
+    if (programHas(program, programs, usesJob) && !programHas(program, programs, receives)) {
+      mistakes.add(
+        ['workload', 'tasks', i, 'program'],
+        'takes a share of a job, but receives none; use run, sleep or spin with a time',
+      );
+    }
+  });
+  arrivals.forEach(({ spawn, queue, duration, times }, i) => {
+    const path = ['workload', 'arrivals', i];
+    if (queue !== undefined && !queues.has(queue)) {
+      mistakes.unknownName([...path, 'queue'], 'queue', queue, queues);
+    }
+    if (spawn === undefined) return;
+    knownProgram(spawn.program, [...path, 'spawn', 'program']);
+    if (duration === undefined && times === undefined && programHas(spawn.program, programs, usesJob)) {
+      mistakes.add(path, 'its program takes a share of the job, so it needs a duration');
+    }
+  });
+}
+
+/** Whether a task can keep the system busy for good, so that only a limit ends a run without arrivals. */
+export function runsForever(workload: Workload): boolean {
+  return workload.tasks.some(
+    ({ program, background }) =>
+      !background &&
+      programHas(program, workload.programs, (step) => {
+        return typeof step !== 'string' && 'loop' in step && step.loop.times === 'forever';
+      }) &&
+      !programHas(program, workload.programs, (step) => step === 'block' || receives(step)),
+  );
+}

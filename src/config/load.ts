@@ -1,0 +1,99 @@
+// Reads a config from YAML or JSON, with the place of every mistake.
+
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { type Document, isCollection, isMap, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
+import { VtimeError } from '../errors.js';
+import { renameFiles } from './canonical.js';
+import { ConfigError, type Locate, type Mistake, mistakesOf, rememberPlaces } from './mistakes.js';
+import { type Config, configSchema } from './schema.js';
+
+export interface Source {
+  /** Shown in errors; paths in the config are relative to its folder. */
+  file?: string;
+}
+
+function locator(document: Document, lines: LineCounter, file: string | undefined): Locate {
+  return (path, atKey) => {
+    let node: unknown = document.contents;
+    let offset = isCollection(node) ? node.range?.[0] : 0;
+    for (const [depth, part] of path.entries()) {
+      if (isMap(node)) {
+        const pair = node.items.find(
+          (item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(part),
+        );
+        if (pair === undefined) break;
+        const key = isScalar(pair.key) ? pair.key.range?.[0] : undefined;
+        node = pair.value;
+        const value = isScalar(node) || isCollection(node) ? node.range?.[0] : undefined;
+        offset = (atKey && depth === path.length - 1) || isCollection(node) ? key : (value ?? key);
+      } else if (isCollection(node)) {
+        node = node.get(part, true);
+        if (!isScalar(node) && !isCollection(node)) break;
+        offset = node.range?.[0] ?? offset;
+      } else break;
+    }
+    const { line, col } = lines.linePos(offset ?? 0);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+}
+
+function parseText(text: string, source: Source): { value: unknown; locate: Locate } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const { file } = source;
+  if (document.errors.length > 0) {
+    throw new ConfigError(
+      document.errors.map((error): Mistake => {
+        const { line, col } = lines.linePos(error.pos[0]);
+        return { path: [], message: error.message, file, line, column: col };
+      }),
+    );
+  }
+  return { value: document.toJS(), locate: locator(document, lines, file) };
+}
+
+function validated(value: unknown, locate: Locate): Config {
+  if (value === null || value === undefined) {
+    throw new ConfigError([{ path: [], message: 'the config is empty', ...locate([], false) }]);
+  }
+  const parsed = configSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  mistakesOf(parsed.error, value).throwIfAny(locate);
+  throw parsed.error;
+}
+
+/** A config from a plain object; throws a ConfigError with all mistakes. */
+export function configFrom(value: unknown): Config {
+  return validated(value, () => ({}));
+}
+
+/**
+ * A config from YAML or JSON text. What depends on the whole (and on the machine) is checked by resolveConfig,
+ * for a sweep by expandSweep. Throws a ConfigError with all mistakes and their places.
+ */
+export function parseConfig(text: string, source: Source = {}): Config {
+  const { value, locate } = parseText(text, source);
+  const config = validated(value, locate);
+  const folder = source.file === undefined ? '' : dirname(source.file);
+  const placed = renameFiles(config, (path) => (isAbsolute(path) ? path : besides(folder, path)));
+  rememberPlaces(placed, locate);
+  return placed;
+}
+
+/** `path` seen from the working directory. */
+function besides(folder: string, path: string): string {
+  return isAbsolute(folder) ? relative('', resolve(folder, path)) || path : join(folder, path);
+}
+
+/** Reads a config file; see parseConfig. */
+export function loadConfig(file: string): Config {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new VtimeError('config_unreadable', `can't read the config: ${reason}`, { file });
+  }
+  return parseConfig(text, { file });
+}
