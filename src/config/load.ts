@@ -5,7 +5,8 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { type Document, isCollection, isMap, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
 import { VtimeError } from '../errors.js';
 import { renameFiles } from './canonical.js';
-import { ConfigError, type Locate, type Mistake, mistakesOf, rememberPlaces } from './mistakes.js';
+import { checkWorkload } from './check.js';
+import { ConfigError, type Locate, type Mistake, mistakesOf, rememberPlaces, valueAt } from './mistakes.js';
 import { type Config, configSchema } from './schema.js';
 
 export interface Source {
@@ -59,7 +60,11 @@ function validated(value: unknown, locate: Locate): Config {
   }
   const parsed = configSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  mistakesOf(parsed.error, value).throwIfAny(locate);
+  const mistakes = mistakesOf(parsed.error, value);
+  // A mistake elsewhere doesn't hide those in a workload that is well formed.
+  const workload = configSchema.shape.workload.safeParse(valueAt(value, ['workload']));
+  if (workload.success) checkWorkload(workload.data, mistakes);
+  mistakes.throwIfAny(locate);
   throw parsed.error;
 }
 

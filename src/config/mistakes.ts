@@ -78,9 +78,10 @@ export class Mistakes {
 
   throwIfAny(locate: Locate): void {
     if (this.list.length === 0) return;
-    throw new ConfigError(
-      this.list.map((mistake) => ({ ...mistake, ...locate(mistake.path, isAboutKey(mistake)) })),
-    );
+    const placed = this.list.map((mistake) => ({ ...mistake, ...locate(mistake.path, isAboutKey(mistake)) }));
+    const byPlace = (a: Mistake, b: Mistake) =>
+      (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+    throw new ConfigError(placed.sort(byPlace));
   }
 }
 
@@ -141,7 +142,7 @@ function fromUnion(
       const hint = near === undefined ? issue.message : `did you mean "${near}"?`;
       out.add([...at, key], `unknown key "${key}"; ${hint}`);
     }
-    if (given === 0) out.add(at, `${issue.message}, got an empty mapping`);
+    if (given === 0) out.add(at, issue.message.replace(/a mapping$/, 'an empty mapping'));
     return;
   }
   if (branches.length === 1) flatten(branches[0], value, at, out);

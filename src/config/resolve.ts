@@ -5,19 +5,17 @@ import { VtimeError } from '../errors.js';
 import { checkWorkload, runsForever } from './check.js';
 import { loadMachine, type Machine } from './machine.js';
 import { ConfigError, Mistakes, placesOf } from './mistakes.js';
+import { checkDomains, domainCount, type Placement, resolveSpawn, resolveTask } from './placement.js';
 import type {
   Config,
-  Policy,
   ResolvedAssignment,
   ResolvedConfig,
   ResolvedKernel,
   ResolvedMachine,
   ResolvedRun,
   ResolvedServerless,
-  ResolvedSource,
-  ResolvedTask,
 } from './schema.js';
-import { durationNs, formatDuration, parseCpuList } from './units.js';
+import { durationNs, formatDuration } from './units.js';
 
 const MAX_WATCHDOG_NS = durationNs('30s');
 
@@ -88,84 +86,9 @@ function resolveKernel(config: Config, cpus: number, mistakes: Mistakes): Resolv
   };
 }
 
-/** CPUs of each scheduling domain, or undefined for a policy without domains. */
-export function policyDomains(policy: Policy, cpus: number): number[][] | undefined {
-  if (policy.name !== 'domains' && policy.name !== 'weighted-vtime') return undefined;
-  if (typeof policy.domains !== 'number') return policy.domains.map(parseCpuList);
-  const size = cpus / policy.domains;
-  return Array.from({ length: policy.domains }, (_, domain) =>
-    Array.from({ length: size }, (_, i) => domain * size + i),
-  );
-}
-
-function checkDomains(policy: Policy, cpus: number, mistakes: Mistakes): void {
-  if (policy.name !== 'domains' && policy.name !== 'weighted-vtime') return;
-  const path = ['policy', 'domains'];
-  if (typeof policy.domains === 'number') {
-    if (cpus % policy.domains !== 0) {
-      mistakes.add(
-        path,
-        `${cpus} CPUs can't be divided into ${policy.domains} equal domains; ` +
-          'choose a divisor or list the CPUs of each domain',
-      );
-    }
-    return;
-  }
-  const owner = new Map<number, number>();
-  policy.domains.forEach((list, domain) => {
-    for (const cpu of parseCpuList(list)) {
-      const other = owner.get(cpu);
-      if (other !== undefined) {
-        mistakes.add([...path, domain], `CPU ${cpu} is already in domain ${other}`);
-        return;
-      }
-      owner.set(cpu, domain);
-    }
-    checkCpus(list, cpus, [...path, domain], mistakes);
-  });
-}
-
-function checkCpus(list: string, cpus: number, path: (string | number)[], mistakes: Mistakes): void {
-  if (list === 'all') return;
-  const last = Math.max(...parseCpuList(list));
-  if (last >= cpus) mistakes.add(path, `the machine has CPUs 0-${cpus - 1}, not ${last}`);
-}
-
-interface Surroundings {
-  cpus: number;
-  /** Undefined: the policy has none. */
-  domains: number | undefined;
-  policy: Policy;
-  mistakes: Mistakes;
-}
-
-/** What tasks and spawned tasks have in common: class, mask, domain. */
-function placeTask<Spread extends string>(
-  given: { class?: 'ext' | 'fair'; cpus: string; domain?: number | Spread | 'none' },
-  spread: Spread,
-  path: (string | number)[],
-  { cpus, domains, policy, mistakes }: Surroundings,
-): { class: 'ext' | 'fair'; domain: number | Spread | 'none' } {
-  const schedulingClass = given.class ?? (policy.name === 'eevdf' ? 'fair' : 'ext');
-  if (schedulingClass === 'ext' && policy.name === 'eevdf') {
-    mistakes.add([...path, 'class'], 'policy eevdf has no ext class; leave class out to follow the policy');
-  }
-  checkCpus(given.cpus, cpus, [...path, 'cpus'], mistakes);
-  if (typeof given.domain === 'number') {
-    if (domains === undefined) {
-      mistakes.add([...path, 'domain'], `policy ${policy.name} has no domains`);
-    } else if (given.domain >= domains) {
-      mistakes.add([...path, 'domain'], `there are domains 0 to ${domains - 1}, not ${given.domain}`);
-    }
-  }
-  // "Spread over the domains" is also true of no domains, so that one workload fits every policy of a sweep.
-  const placed = domains === undefined || schedulingClass === 'fair' ? 'none' : (given.domain ?? spread);
-  return { class: schedulingClass, domain: placed };
-}
-
 function resolveAssignment(
   given: NonNullable<Config['workload']['serverless']>['assignment'],
-  { domains, policy, mistakes }: Surroundings,
+  { domains, policy, mistakes }: Placement,
 ): ResolvedAssignment {
   const path = ['workload', 'serverless', 'assignment'];
   const name = given.policy ?? (domains === undefined ? 'none' : 'iatchbl');
@@ -185,23 +108,23 @@ function resolveAssignment(
 
 function resolveServerless(
   given: NonNullable<Config['workload']['serverless']>,
-  surroundings: Surroundings,
+  placement: Placement,
 ): ResolvedServerless {
   const path = ['workload', 'serverless'];
   const isClosed = given.loop === 'closed';
   for (const key of ['load_scale', 'offered_load'] as const) {
     if (isClosed && given[key] !== undefined) {
-      surroundings.mistakes.add([...path, key], 'a closed loop sets its own load');
+      placement.mistakes.add([...path, key], 'a closed loop sets its own load');
     }
   }
   const { load_scale, ...rest } = given;
   return {
     ...rest,
-    ...(given.offered_load === undefined ? { load_scale: load_scale ?? 1 } : {}),
+    ...(given.offered_load === undefined && !isClosed ? { load_scale: load_scale ?? 1 } : {}),
     ...(isClosed
       ? { closed: given.closed ?? { clients_per_function: 1, invocations: 200, think: '0s' } }
       : {}),
-    assignment: resolveAssignment(given.assignment, surroundings),
+    assignment: resolveAssignment(given.assignment, placement),
   };
 }
 
@@ -255,28 +178,17 @@ export function resolveConfig(config: Config): ResolvedConfig {
   const kernel = resolveKernel(config, cpus, mistakes);
   const { policy, workload } = config;
   checkDomains(policy, cpus, mistakes);
-  const given = 'domains' in policy ? policy.domains : undefined;
-  const domains = typeof given === 'object' ? given.length : given;
-  const surroundings: Surroundings = { cpus, domains, policy, mistakes };
-
-  const tasks: ResolvedTask[] = workload.tasks.map((task, i) => ({
-    ...task,
-    ...placeTask(task, 'spread', ['workload', 'tasks', i], surroundings),
-  }));
-  const arrivals: ResolvedSource[] = workload.arrivals.map(({ spawn, ...source }, i) => ({
+  const placement: Placement = { cpus, domains: domainCount(policy), policy, mistakes };
+  const tasks = workload.tasks.map((task, i) => resolveTask(task, ['workload', 'tasks', i], placement));
+  const arrivals = workload.arrivals.map(({ spawn, ...source }, i) => ({
     ...source,
     ...(source.clients === undefined ? {} : { think: source.think ?? '0s' }),
     ...(spawn === undefined
       ? {}
-      : {
-          spawn: {
-            ...spawn,
-            ...placeTask(spawn, 'round-robin', ['workload', 'arrivals', i, 'spawn'], surroundings),
-          },
-        }),
+      : { spawn: resolveSpawn(spawn, ['workload', 'arrivals', i, 'spawn'], placement) }),
   }));
   const { serverless: trace, ...restOfWorkload } = workload;
-  const serverless = trace === undefined ? undefined : resolveServerless(trace, surroundings);
+  const serverless = trace === undefined ? undefined : resolveServerless(trace, placement);
   const run = resolveRun(config, mistakes);
   mistakes.throwIfAny(locate);
 

@@ -41,10 +41,11 @@ export type ResolvedMachine = Require<Config['machine'], 'governor' | 'cpus'> & 
   costs: Required<Config['machine']['costs']>;
 };
 export type ResolvedKernel = Require<Config['kernel'], 'slice_expiry' | 'base_slice'>;
-export type ResolvedTask = Require<Config['workload']['tasks'][number], 'class' | 'domain'>;
+type Placed = 'class' | 'domain' | 'weight';
+export type ResolvedTask = Omit<Require<Config['workload']['tasks'][number], Placed>, 'priority'>;
 
 type SourceConfig = Config['workload']['arrivals'][number];
-export type ResolvedSpawn = Require<NonNullable<SourceConfig['spawn']>, 'class' | 'domain'>;
+export type ResolvedSpawn = Omit<Require<NonNullable<SourceConfig['spawn']>, Placed>, 'priority'>;
 /** Exactly one of rate, interarrival, clients (then with think) and times; exactly one of spawn and queue. */
 export type ResolvedSource = Omit<SourceConfig, 'spawn'> & { spawn?: ResolvedSpawn };
 
@@ -52,7 +53,7 @@ export type ResolvedAssignment =
   | { policy: 'iatchbl'; bucket_size: string; on_full: 'unmapped' | 'wait' }
   | { policy: 'round-robin' | 'function-hash' | 'none' };
 type ServerlessConfig = NonNullable<Config['workload']['serverless']>;
-/** Exactly one of load_scale and offered_load; closed exactly if loop is closed. */
+/** An open loop has exactly one of load_scale and offered_load, a closed one neither, but `closed`. */
 export type ResolvedServerless = Omit<ServerlessConfig, 'assignment'> & { assignment: ResolvedAssignment };
 
 export type ResolvedWorkload = Omit<Config['workload'], 'tasks' | 'arrivals' | 'serverless'> & {

@@ -1,6 +1,7 @@
 // Programs: what a task does, as a list of steps. Times and shares are those of one pass.
 
 import * as z from 'zod';
+import { nearestName } from '../../errors.js';
 import { count, cpuList, flag, fraction, name, oneOf, section, show, time } from './values.js';
 
 const wait = oneOf('sleep', 'spin');
@@ -47,7 +48,11 @@ export type Step =
   | { loop: { times: number | 'forever'; do: Step[] } }
   | { branch: { probability: number; then: Step[]; else: Step[] } };
 
-const STEP_ERROR = 'expected a step like {run: "3ms"}';
+function stepMessage(input: unknown): string {
+  const near = typeof input === 'string' ? nearestName(input, BARE_STEPS) : undefined;
+  const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+  return `expected a step like {run: "3ms"} or ${BARE_STEPS.join(', ')}, got ${show(input)}${hint}`;
+}
 
 const steps: z.ZodType<Step[], StepInput[]> = z
   .lazy(() => z.array(step, { error: (issue) => `expected a list of steps, got ${show(issue.input)}` }))
@@ -87,7 +92,7 @@ const step: z.ZodType<Step, StepInput> = z.union(
       }),
     }),
   ],
-  { error: STEP_ERROR },
+  { error: (issue) => stepMessage(issue.input) },
 );
 
 export const programs = z.record(name, steps);

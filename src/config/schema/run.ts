@@ -1,21 +1,13 @@
 import * as z from 'zod';
-import { count, duration, flag, oneOf, positiveDuration, section, show } from './values.js';
+import { count, duration, durationOr, flag, oneOf, section, show } from './values.js';
 
 export const run = section({
   /** drain: go on after the last arrival until the system is empty; horizon: stop there. */
   end: oneOf('drain', 'horizon').default('drain'),
   /** Last instant of arrivals. `trace`: the end of the trace's window; `none`: the sources end by themselves. */
-  horizon: z
-    .union([z.enum(['trace', 'none']), positiveDuration], {
-      error: (issue) => `expected a time like "60s", "trace" or "none", got ${show(issue.input)}`,
-    })
-    .optional(),
+  horizon: durationOr('trace', 'none').optional(),
   /** A draining run ends here at the latest. `auto`: ten horizons; `none`. */
-  limit: z
-    .union([z.enum(['auto', 'none']), positiveDuration], {
-      error: (issue) => `expected a time like "600s", "auto" or "none", got ${show(issue.input)}`,
-    })
-    .default('auto'),
+  limit: durationOr('auto', 'none').default('auto'),
   /** Jobs that arrive earlier are served but not measured. */
   warmup: duration.prefault('0s'),
 });
@@ -44,7 +36,10 @@ export const sweep = section({
   /** Runs of each cell, with seeds seed, seed + 1, … */
   replications: count(1, 100_000).default(3),
   /** Paths to values of the cells that the others are compared with. */
-  baseline: z.record(z.string(), z.json()).optional(),
+  baseline: z
+    .record(z.string(), z.json())
+    .refine((fields) => Object.keys(fields).length > 0, { error: 'expected at least one field' })
+    .optional(),
   /** Cells that match one of these are left out. */
   exclude: z.array(z.record(z.string(), z.json())).optional(),
 });

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import {
   count,
   duration,
+  durationOr,
   factor,
   filePath,
   flag,
@@ -18,23 +19,33 @@ import {
 const functions = section({
   /** Keep only functions with more than one invocation, a maximum and a 25th percentile above 0. */
   eligible: flag().default(true),
-  /** The n functions with most invocations in the window. */
+  /** Keep this many, those that rank first; all without it. */
   top: count(1).optional(),
-  /** Ids, or unique beginnings of ids. */
+  /** Rank by number of invocations, by offered load, or by a hash of seed and id. */
+  by: oneOf('invocations', 'offered', 'hash').default('invocations'),
+  seed: count(0).default(1),
+  /** Only functions whose mean duration is at most this. */
+  maximum_mean: positiveDuration.optional(),
+  /** Leave out the largest functions until none carries more than this fraction of the offered load. */
+  maximum_share: fraction.optional(),
+  /** Only these: ids, or beginnings that fit one function. */
   ids: z
     .array(z.string({ error: (issue) => `expected an id, got ${show(issue.input)}` }))
     .min(1, { error: 'expected at least one id' })
     .optional(),
-}).superRefine((value, context) => {
-  if (value.top !== undefined && value.ids !== undefined) {
-    context.addIssue({ code: 'custom', message: 'top and ids exclude each other', path: ['ids'] });
-  }
 });
 
 const window = section({
-  /** In the trace's own time, where a day begins at 0. Default: the trace's first interval after the history. */
-  start: z.union([z.literal('first'), duration]).default('first'),
-  length: z.union([z.literal('rest'), positiveDuration]).default('rest'),
+  /** Label of the first interval times its length: 600min is column 600 of a day. Default: the first after the history. */
+  start: z
+    .union([z.literal('first'), duration], {
+      error: (issue) =>
+        typeof issue.input === 'number'
+          ? `${issue.input} has no unit; write a time like "600min"`
+          : `expected a time like "600min", or "first", got ${show(issue.input)}`,
+    })
+    .default('first'),
+  length: durationOr('rest').default('rest'),
   /** Time before the start that only warms the inter-arrival statistics. */
   history: duration.prefault('0s'),
 });
@@ -117,7 +128,7 @@ export const serverless = section({
   load_scale: factor('a factor on the counts', 1e6).optional(),
   /** Mean CPUs the invocations ask for, as a fraction of the machine's; sets load_scale. */
   offered_load: factor("a fraction of the machine's CPUs, like 0.8", 20).optional(),
-  durations: oneOf('percentiles', 'lognormal', 'average', 'p25').default('percentiles'),
+  durations: oneOf('percentiles', 'percentiles-log', 'lognormal', 'average', 'p25').default('percentiles'),
   profiles: profiles.prefault({}),
   loop: oneOf('open', 'closed').default('open'),
   closed: closed.optional(),

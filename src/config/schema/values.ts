@@ -70,6 +70,16 @@ export const positiveDuration = text('a time', units.DURATION_EXAMPLE, units.DUR
   if (canonical === '0s') throw new VtimeError('config_value', `"${value}" must be longer than zero`);
   return canonical;
 });
+/** A time, or one of a few words. */
+export function durationOr<const Words extends readonly [string, ...string[]]>(...words: Words) {
+  const choices = words.map((word) => `"${word}"`).join(' or ');
+  return z.union([z.enum(words), positiveDuration], {
+    error: (issue) =>
+      typeof issue.input === 'number'
+        ? `${issue.input} has no unit; write a time like ${units.DURATION_EXAMPLE}`
+        : `expected a time like ${units.DURATION_EXAMPLE}, or ${choices}, got ${show(issue.input)}`,
+  });
+}
 export const rate = text('a rate', units.RATE_EXAMPLE, units.RATE_PATTERN, units.canonicalRate);
 export const hertz = text('a frequency', '"250Hz"', units.HERTZ_PATTERN, (value) => {
   const hz = units.hertz(value);

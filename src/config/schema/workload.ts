@@ -17,8 +17,15 @@ import {
   time,
 } from './values.js';
 
-/** Load weight; 1024 is nice 0, 88761 nice −20. */
-const weight = count(1, 88761).default(1024);
+/** Load weight, 88761 at most (nice −20). Default 1024 (nice 0). */
+const weight = count(1, 88761).optional();
+/** Nice value from −20 to 19, named as in rt-app; resolves into the kernel's weight for it. */
+const priority = count(-20, 19).optional();
+
+function oneWeight(value: { weight?: number; priority?: number }, context: z.RefinementCtx): void {
+  if (value.weight === undefined || value.priority === undefined) return;
+  context.addIssue({ code: 'custom', message: 'weight and priority exclude each other', path: ['priority'] });
+}
 const affinity = z
   .union([z.literal('all'), cpuList], {
     error: (issue) => `expected "all" or a list of CPUs like "0-3,8", got ${show(issue.input)}`,
@@ -35,6 +42,7 @@ const task = section({
   /** Default: ext under a sched_ext policy, fair under EEVDF. */
   class: schedulingClass.optional(),
   weight,
+  priority,
   cpus: affinity,
   /** A domain's number; `spread`: task i goes to domain i mod k; `none`. Default: spread where there are domains. */
   domain: z
@@ -46,12 +54,13 @@ const task = section({
   background: flag().default(false),
   /** vtime charged per 1024 ns of CPU time; default 1024 · 1024 / weight. */
   inverse_weight: count(1, 0xffffffff).optional(),
-});
+}).superRefine(oneWeight);
 
 const spawn = section({
   program: namedProgram,
   class: schedulingClass.optional(),
   weight,
+  priority,
   cpus: affinity,
   /** `random`: uniform, drawn for each job. Default: round-robin where there are domains. */
   domain: z
@@ -60,7 +69,7 @@ const spawn = section({
         `expected a domain's number, "round-robin", "random" or "none", got ${show(issue.input)}`,
     })
     .optional(),
-});
+}).superRefine(oneWeight);
 
 const TIMINGS = ['rate', 'interarrival', 'clients', 'times'] as const;
 
