@@ -1,0 +1,205 @@
+// Traces as Arrow IPC files. A `.arrow` file holds one table: `functions` (statistics and counts) or
+// `invocations` (explicit arrivals). A trace with both is written as two files.
+
+import { randomUUID } from 'node:crypto';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
+import { VtimeError } from '../errors.js';
+import { columnsOf, traceFromInvocations } from './invocations.js';
+import {
+  FUNCTIONS_SCHEMA,
+  functionsSchema,
+  INVOCATIONS_SCHEMA,
+  invocationsSchema,
+  type Provenance,
+  SCHEMA_VERSION,
+  type Trace,
+} from './schema.js';
+
+const MAGIC = 'ARROW1';
+
+export interface ReadArrowOptions {
+  /** Puts the file into a SharedArrayBuffer, so that workers see the same counts without a copy. */
+  shared?: boolean;
+}
+
+/** The bytes of a trace's functions table as an Arrow IPC file. Equal traces give equal bytes. */
+export function functionsToArrow(trace: Trace): Uint8Array {
+  return tableToIPC(trace.functions, 'file');
+}
+
+/** The bytes of a trace's invocations table as an Arrow IPC file; an error if the trace has none. */
+export function invocationsToArrow(trace: Trace): Uint8Array {
+  if (trace.invocations === undefined) {
+    throw new VtimeError(
+      'TRACE_NO_INVOCATIONS',
+      'the trace has counts per interval but no single invocations',
+    );
+  }
+  return tableToIPC(trace.invocations, 'file');
+}
+
+/** Writes whole files only: a reader sees the old file or the new one, never a part. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const draft = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(draft, bytes);
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw new VtimeError('TRACE_WRITE', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
+      file: path,
+      expected: 'a writable path',
+    });
+  }
+}
+
+/** Writes the functions table of a trace. */
+export async function writeTrace(trace: Trace, path: string): Promise<void> {
+  await writeWhole(path, functionsToArrow(trace));
+}
+
+/** Writes the invocations table of a trace. */
+export async function writeInvocations(trace: Trace, path: string): Promise<void> {
+  await writeWhole(path, invocationsToArrow(trace));
+}
+
+/** True if a file begins as an Arrow IPC file does. */
+export async function isArrowFile(path: string): Promise<boolean> {
+  const handle = await open(path, 'r');
+  try {
+    const start = Buffer.alloc(MAGIC.length);
+    await handle.read(start, 0, start.length, 0);
+    return start.toString('latin1') === MAGIC;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readBytes(path: string, shared: boolean): Promise<Uint8Array> {
+  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw new VtimeError('TRACE_FILE', `cannot read: ${error.code}`, {
+      file: path,
+      expected: 'a readable file',
+    });
+  });
+  try {
+    const { size } = await handle.stat();
+    const bytes = shared ? new Uint8Array(new SharedArrayBuffer(size)) : new Uint8Array(size);
+    let offset = 0;
+    while (offset < size) {
+      const { bytesRead } = await handle.read(bytes, offset, size - offset, offset);
+      if (bytesRead === 0) break;
+      offset += bytesRead;
+    }
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+function decode(bytes: Uint8Array, file: string): Table {
+  const magicAtEnd = Buffer.from(bytes.slice(-MAGIC.length)).toString('latin1');
+  if (magicAtEnd !== MAGIC) {
+    throw new VtimeError('TRACE_ARROW', 'Arrow file has no footer', {
+      file,
+      expected: 'a complete Arrow IPC file (is it truncated, or a stream?)',
+    });
+  }
+  try {
+    return tableFromIPC(bytes);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (/codec/i.test(message)) {
+      throw new VtimeError('TRACE_COMPRESSION', 'the Arrow file is compressed', {
+        file,
+        expected: 'an uncompressed Arrow IPC file (LZ4 and ZSTD need a codec that Node 20 does not have)',
+      });
+    }
+    throw new VtimeError('TRACE_ARROW', `not a readable Arrow file: ${message}`, {
+      file,
+      expected: 'an uncompressed Arrow IPC file',
+    });
+  }
+}
+
+function provenanceOf(table: Table, file: string): Provenance {
+  try {
+    return JSON.parse(table.schema.metadata.get('provenance') ?? '') as Provenance;
+  } catch {
+    throw new VtimeError('TRACE_ARROW', 'the provenance in the schema metadata is missing or damaged', {
+      file,
+      expected: 'a file written by vtime',
+    });
+  }
+}
+
+/** Refuses a table whose columns are not those of its schema, by name and type. */
+function requireColumns(table: Table, expected: { name: string; type: unknown }[], file: string): void {
+  for (const { name, type } of expected) {
+    const field = table.schema.fields.find((other) => other.name === name);
+    if (field !== undefined && String(field.type) === String(type)) continue;
+    throw new VtimeError(
+      'TRACE_ARROW',
+      field ? `column ${name} is ${field.type}` : `column ${name} is missing`,
+      {
+        file,
+        expected: `a column ${name} of type ${type}`,
+      },
+    );
+  }
+}
+
+function functionsTrace(table: Table, file: string): Trace {
+  const provenance = provenanceOf(table, file);
+  const number = (key: string) => Number(table.schema.metadata.get(key));
+  const shape = {
+    interval_ns: number('interval_ns'),
+    first_minute: number('first_minute'),
+    intervals: number('intervals'),
+  };
+  if (!Object.values(shape).every(Number.isSafeInteger) || shape.intervals < 1 || shape.interval_ns < 1) {
+    throw new VtimeError(
+      'TRACE_ARROW',
+      'schema metadata has no usable interval_ns, first_minute and intervals',
+      {
+        file,
+        expected: 'whole numbers',
+      },
+    );
+  }
+  requireColumns(table, functionsSchema(shape, provenance).fields, file);
+  return { functions: table, provenance };
+}
+
+/**
+ * Reads a `functions` or `invocations` table. For the latter the functions table is derived: a row per function,
+ * counts per minute, exact duration statistics.
+ *
+ * Errors: TRACE_FILE, TRACE_ARROW (not Arrow, truncated, not a vtime schema, newer version), TRACE_COMPRESSION.
+ */
+export async function readArrow(path: string, options: ReadArrowOptions = {}): Promise<Trace> {
+  const file = basename(path);
+  const table = decode(await readBytes(path, options.shared ?? false), file);
+  const name = table.schema.metadata.get('vtime.schema');
+  const version = table.schema.metadata.get('vtime.version');
+  if (name !== FUNCTIONS_SCHEMA && name !== INVOCATIONS_SCHEMA) {
+    throw new VtimeError('TRACE_ARROW', `Arrow schema is ${name === undefined ? 'unnamed' : `"${name}"`}`, {
+      file,
+      value: name,
+      expected: `${FUNCTIONS_SCHEMA} or ${INVOCATIONS_SCHEMA} in the metadata key vtime.schema`,
+    });
+  }
+  if (version !== String(SCHEMA_VERSION)) {
+    throw new VtimeError('TRACE_ARROW', `${name} has version ${version}`, {
+      file,
+      value: version,
+      expected: `version ${SCHEMA_VERSION}`,
+    });
+  }
+  if (name === FUNCTIONS_SCHEMA) return functionsTrace(table, file);
+  const provenance = provenanceOf(table, file);
+  requireColumns(table, invocationsSchema(provenance).fields, file);
+  return traceFromInvocations(columnsOf(table, file), provenance);
+}

@@ -1,0 +1,87 @@
+/**
+ * Traces: reading them, one Arrow schema for all of them, choosing functions and minutes, and what an invocation
+ * of a function looks like (duration model, profile).
+ *
+ * Shapes and units are in the names: `_ns` nanoseconds, `_ms` milliseconds, `_mb` megabytes, `_share` and
+ * `fraction` fractions of 1. Import never draws a random number. Errors are VtimeErrors with exit code 2, a code
+ * (TRACE_…, SELECT_…, DURATION_…, PROFILE_…) and the place.
+ */
+export {
+  functionsToArrow,
+  invocationsToArrow,
+  type ReadArrowOptions,
+  readArrow,
+  writeInvocations,
+  writeTrace,
+} from './arrow.js';
+export { type AzureOptions, readAzure2019 } from './azure2019.js';
+export {
+  DURATION_MODELS,
+  type DurationDescription,
+  type DurationFit,
+  type DurationModel,
+  type DurationPoint,
+  type DurationRule,
+  fitDuration,
+  meanOf,
+} from './duration.js';
+export {
+  columnsOf,
+  type InvocationColumns,
+  traceFromInvocations,
+  UNKNOWN_DURATION_NS,
+} from './invocations.js';
+export {
+  CPU_BURST,
+  type FunctionProfile,
+  loadProfiles,
+  type MappedFunction,
+  type MappingOptions,
+  type MappingResult,
+  mapProfiles,
+  type Phase,
+  PROFILE_MAPPINGS,
+  type ProfileMapping,
+  type ResolvedProfile,
+  resolveProfile,
+} from './profiles.js';
+export { type ReadTraceOptions, readTrace } from './read.js';
+export {
+  AZURE_MINUTE_CAP,
+  RULES,
+  type Rule,
+  type RuleAction,
+  type RuleCount,
+  type RuleName,
+} from './rules.js';
+export {
+  countsMatrix,
+  type DurationStatistics,
+  FUNCTIONS_SCHEMA,
+  type FunctionRow,
+  functionRows,
+  INVOCATIONS_SCHEMA,
+  type InputFile,
+  invocationTotals,
+  makeTrace,
+  type Provenance,
+  type ProvenanceStep,
+  SCHEMA_VERSION,
+  type Trace,
+  type TraceShape,
+  traceShape,
+} from './schema.js';
+export {
+  type FunctionSelection,
+  isEligible,
+  type MinuteWindow,
+  selectFunctions,
+  selectMinutes,
+} from './select.js';
+export {
+  type FunctionSummary,
+  meanInterArrivalNs,
+  summarizeFunctions,
+  summarizeTrace,
+  type TraceSummary,
+} from './summary.js';
