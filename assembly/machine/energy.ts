@@ -16,6 +16,7 @@ import {
   MC_BUSY_MW,
   MC_BUSY_NS,
   MC_ENERGY,
+  MC_IDLE_ENTRIES,
   MC_IDLE_NS,
   MC_MHZ,
   MC_PACKAGE,
@@ -59,6 +60,8 @@ export function busyMw(mhz: u32): u32 {
 }
 
 /** Energy a CPU has used since it was last charged. */
+// @ts-ignore: decorator
+@inline
 function pending(c: usize, now: u64): u64 {
   const since = load<u64>(c, MC_SINCE);
   if (now <= since) return 0;
@@ -68,6 +71,8 @@ function pending(c: usize, now: u64): u64 {
   return (promoteAt - since) * idleMw(state) + (now - promoteAt) * idleMw(load<u32>(c, MC_PROMOTED));
 }
 
+// @ts-ignore: decorator
+@inline
 function addIdleTime(c: usize, state: u32, ns: u64): void {
   const at = packageOffset(load<u32>(c, MC_PACKAGE)) + ((state as usize) << 3);
   store<u64>(at, load<u64>(at, MP_IDLE_TIME) + ns, MP_IDLE_TIME);
@@ -78,19 +83,26 @@ export function chargeCpu(c: usize, now: u64): void {
   const since = load<u64>(c, MC_SINCE);
   if (now <= since) return;
   const ns = now - since;
-  store<u64>(c, load<u64>(c, MC_ENERGY) + pending(c, now), MC_ENERGY);
-  store<u64>(c, now, MC_SINCE);
   const state = load<u32>(c, MC_STATE);
+  const energy = load<u64>(c, MC_ENERGY);
   if (state == BUSY) {
+    store<u64>(c, energy + ns * (load<u32>(c, MC_BUSY_MW) as u64), MC_ENERGY);
     store<u64>(c, load<u64>(c, MC_BUSY_NS) + ns, MC_BUSY_NS);
     const bin = (min(load<u32>(c, MC_MHZ) / 10, 1023) as usize) << 3;
     store<u64>(bin, load<u64>(bin, FREQUENCY_TIME) + ns, FREQUENCY_TIME);
   } else {
+    store<u64>(c, energy + pending(c, now), MC_ENERGY);
     store<u64>(c, load<u64>(c, MC_IDLE_NS) + ns, MC_IDLE_NS);
-    const promoteAt = min(max(load<u64>(c, MC_PROMOTE_AT), since), now);
-    addIdleTime(c, state, promoteAt - since);
-    if (promoteAt < now) addIdleTime(c, load<u32>(c, MC_PROMOTED), now - promoteAt);
+    const promoteAt = load<u64>(c, MC_PROMOTE_AT);
+    if (promoteAt >= now) {
+      addIdleTime(c, state, ns);
+    } else {
+      const shallow = max(promoteAt, since) - since;
+      addIdleTime(c, state, shallow);
+      addIdleTime(c, load<u32>(c, MC_PROMOTED), ns - shallow);
+    }
   }
+  store<u64>(c, now, MC_SINCE);
 }
 
 function uncorePending(p: usize, now: u64): u64 {
@@ -149,4 +161,29 @@ export function energyTotal(now: u64): u64 {
 export function machineFinish(now: u64): void {
   for (let cpu: u32 = 0, cpus = load<u32>(MS_CPUS); cpu < cpus; cpu++) chargeCpu(cpuOffset(cpu), now);
   for (let pkg: u32 = 0, packages = load<u32>(MS_PACKAGES); pkg < packages; pkg++) chargeUncore(packageOffset(pkg), now);
+}
+
+// Counts of a CPU, charged up to its last change; complete after machineFinish.
+
+/** Exit latencies included. */
+export function cpuBusyNs(cpu: u32): u64 {
+  return load<u64>(cpuOffset(cpu), MC_BUSY_NS);
+}
+
+export function cpuIdleNs(cpu: u32): u64 {
+  return load<u64>(cpuOffset(cpu), MC_IDLE_NS);
+}
+
+export function cpuIdleEntries(cpu: u32): u64 {
+  return load<u64>(cpuOffset(cpu), MC_IDLE_ENTRIES);
+}
+
+/** Idle time of a package's CPUs in one state, ns. */
+export function packageIdleNs(pkg: u32, state: u32): u64 {
+  return load<u64>(packageOffset(pkg) + ((state as usize) << 3), MP_IDLE_TIME);
+}
+
+/** Busy time of all CPUs at the 10 MHz that hold `mhz`, ns. */
+export function frequencyTimeNs(mhz: u32): u64 {
+  return load<u64>((min(mhz / 10, 1023) as usize) << 3, FREQUENCY_TIME);
 }
