@@ -1,16 +1,20 @@
 // Config fields by dotted path, as in `policy.domains` or `workload.arrivals.jobs.rate`.
 
-import { VtimeError } from '../errors.js';
+import { nearestName } from '../errors.js';
 import { canonicalJson } from './canonical.js';
 import { ConfigError, mistakesOf, type Path } from './mistakes.js';
 import { type Config, configSchema } from './schema.js';
 
-/** Position of a list's element, by number or by its name. */
+type Named = { name: string };
+const isNamed = (item: unknown): item is Named =>
+  typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string';
+
+/** Position of a list's element, by number or by its name; -1 if there is none. */
 function elementOf(list: unknown[], part: string): number {
-  if (/^\d+$/.test(part)) return Number(part);
-  return list.findIndex(
-    (item) => typeof item === 'object' && item !== null && 'name' in item && item.name === part,
-  );
+  const index = /^\d+$/.test(part)
+    ? Number(part)
+    : list.findIndex((item) => isNamed(item) && item.name === part);
+  return index < list.length ? index : -1;
 }
 
 function resolvePath(root: unknown, path: string): Path {
@@ -19,8 +23,11 @@ function resolvePath(root: unknown, path: string): Path {
   for (const part of path.split('.')) {
     if (Array.isArray(value)) {
       const index = elementOf(value, part);
-      if (index < 0 || index >= value.length) {
-        throw new VtimeError('config_path', `"${path}": there is no "${part}" in that list`, { path });
+      if (index < 0) {
+        const names = value.filter(isNamed).map(({ name }) => name);
+        const near = nearestName(part, names);
+        const hint = near === undefined ? `has ${names.join(', ') || 'no names'}` : `did you mean "${near}"?`;
+        throw new ConfigError([{ path: [path], message: `there is no "${part}" in the list; ${hint}` }]);
       }
       parts.push(index);
       value = value[index];
@@ -63,13 +70,9 @@ export function setPaths(config: Config, values: Readonly<Record<string, unknown
       if (next === undefined) Reflect.set(inner, part, {});
       else if (typeof next !== 'object') {
         const where = parts.slice(0, depth + 1).join('.');
-        throw new VtimeError(
-          'config_path',
-          `"${path}": ${where} is ${canonicalJson(next)} and has no fields`,
-          {
-            path,
-          },
-        );
+        throw new ConfigError([
+          { path: [path], message: `${where} is ${canonicalJson(next)} and has no fields` },
+        ]);
       }
       inner = Reflect.get(inner, part);
     }

@@ -15,7 +15,7 @@ import type {
   ResolvedRun,
   ResolvedServerless,
 } from './schema.js';
-import { durationNs, formatDuration } from './units.js';
+import { durationNs, formatDuration, milliwatts } from './units.js';
 
 const MAX_WATCHDOG_NS = durationNs('30s');
 
@@ -24,10 +24,9 @@ export function drawSeed(): number {
   return randomInt(2 ** 48 - 1);
 }
 
-function machineOf(config: Config, mistakes: Mistakes): Machine | undefined {
+function profileOf(config: Config, mistakes: Mistakes): Machine | undefined {
   const { profile, idle_power, busy_power } = config.machine;
-  const ideal = isIdeal(config);
-  if (!ideal && (idle_power !== undefined || busy_power !== undefined)) {
+  if (!profile.startsWith('ideal-') && (idle_power !== undefined || busy_power !== undefined)) {
     const key = idle_power !== undefined ? 'idle_power' : 'busy_power';
     mistakes.add(['machine', key], `only ideal machines take a power; "${profile}" has its own`);
   }
@@ -40,8 +39,25 @@ function machineOf(config: Config, mistakes: Mistakes): Machine | undefined {
   }
 }
 
-function isIdeal(config: Config): boolean {
-  return /^ideal-\d+$/.test(config.machine.profile);
+/** The machine that a resolved config describes: its profile with the config's own values. */
+export function machineOf({ machine }: Pick<ResolvedConfig, 'machine'>): Machine {
+  const { profile, cpus, idle_states, idle_power, busy_power, governor, costs } = machine;
+  const loaded = loadMachine(profile, {
+    cpus,
+    idle_states,
+    ...(idle_power === undefined ? {} : { idle_power_mw: milliwatts(idle_power) }),
+    ...(busy_power === undefined ? {} : { busy_power_mw: milliwatts(busy_power) }),
+  });
+  return {
+    ...loaded,
+    governor,
+    costs: {
+      context_switch_ns: Number(durationNs(costs.context_switch)),
+      migration_llc_ns: Number(durationNs(costs.migration_llc)),
+      migration_node_ns: Number(durationNs(costs.migration_node)),
+      dispatch_ns: Number(durationNs(costs.dispatch)),
+    },
+  };
 }
 
 function resolveMachine(config: Config, machine: Machine, mistakes: Mistakes): ResolvedMachine {
@@ -70,7 +86,7 @@ function kernelBaseSlice(version: Config['kernel']['version'], cpus: number): st
   return formatDuration(BigInt(unit * (1 + Math.floor(Math.log2(Math.min(cpus, 8))))));
 }
 
-function resolveKernel(config: Config, cpus: number, mistakes: Mistakes): ResolvedKernel {
+function resolveKernel(config: Config, profile: Machine, cpus: number, mistakes: Mistakes): ResolvedKernel {
   const { kernel, policy } = config;
   const ofPolicy = policy.name === 'eevdf' ? policy.base_slice : undefined;
   if (ofPolicy !== undefined && kernel.base_slice !== undefined && ofPolicy !== kernel.base_slice) {
@@ -81,7 +97,7 @@ function resolveKernel(config: Config, cpus: number, mistakes: Mistakes): Resolv
   }
   return {
     ...kernel,
-    slice_expiry: kernel.slice_expiry ?? (isIdeal(config) ? 'exact' : 'tick'),
+    slice_expiry: kernel.slice_expiry ?? profile.slice_expiry,
     base_slice: ofPolicy ?? kernel.base_slice ?? kernelBaseSlice(kernel.version, cpus),
   };
 }
@@ -168,14 +184,14 @@ export function resolveConfig(config: Config): ResolvedConfig {
   const mistakes = new Mistakes();
   if (config.sweep !== undefined) mistakes.add(['sweep'], 'a sweep is run with `vtime sweep`');
   checkWorkload(config.workload, mistakes);
-  const profile = machineOf(config, mistakes);
+  const profile = profileOf(config, mistakes);
   if (profile === undefined) {
     mistakes.throwIfAny(locate);
     throw new ConfigError(mistakes.list);
   }
   const machine = resolveMachine(config, profile, mistakes);
   const { cpus } = machine;
-  const kernel = resolveKernel(config, cpus, mistakes);
+  const kernel = resolveKernel(config, profile, cpus, mistakes);
   const { policy, workload } = config;
   checkDomains(policy, cpus, mistakes);
   const placement: Placement = { cpus, domains: domainCount(policy), policy, mistakes };

@@ -96,8 +96,7 @@ export const cpuList = text('a list of CPUs', '"0-3,8"', units.CPU_LIST_PATTERN,
 
 /** A whole number within bounds. */
 export function count(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
-  const bounds =
-    maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  const bounds = maximum >= 0xffffffff ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
   const error = (issue: { input?: unknown }) => `expected a whole number ${bounds}, got ${show(issue.input)}`;
   return z.int({ error }).min(minimum, { error }).max(maximum, { error });
 }
