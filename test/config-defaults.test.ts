@@ -1,6 +1,6 @@
 // Resolved configs: every default filled in, one canonical form, one hash.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'uvu';
@@ -140,6 +140,13 @@ test('a resolved config is a config: through YAML and JSON to the same hash', ()
     assert.equal(again, config);
     assert.is(configHash(again), configHash(config));
     assert.is(configHash(resolveConfig(parseConfig(JSON.stringify(config)))), configHash(config));
+  }
+});
+
+test('reading a canonical config changes nothing', () => {
+  for (const name of readdirSync('examples')) {
+    const config = loadConfig(join('examples', name));
+    assert.equal(configFrom(config), config, name);
   }
 });
 

@@ -1,10 +1,14 @@
 // Malformed configs: every mistake with its place and what would have been right, all of them at once.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { parseConfig } from '../src/config/load.js';
+import { parse } from 'yaml';
+import { configFrom, parseConfig } from '../src/config/load.js';
 import { ConfigError } from '../src/config/mistakes.js';
 import { resolveConfig } from '../src/config/resolve.js';
+import { expandSweep } from '../src/sweep/grid.js';
 
 const ONE_JOB = 'workload: {tasks: [{name: job, program: [{run: 1s}]}]}';
 
@@ -424,6 +428,67 @@ test('all mistakes are reported at once, in the order of the file', () => {
   // A mistake in another section doesn't hide what is wrong with a well-formed workload.
   const both = mistakesIn('seed: x\nworkload: {tasks: [{name: a, program: nothing}]}');
   assert.is(both.length, 2);
+});
+
+/** All paths of a value, its own included. */
+function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
+  return [path, ...keys.flatMap((key) => pathsOf(Reflect.get(value, key), [...path, key]))];
+}
+
+test('whatever stands anywhere in a config, it is accepted or refused, and nothing else happens', () => {
+  const examples = readdirSync('examples').map((name) => parse(readFileSync(`examples/${name}`, 'utf8')));
+  const anything = fc.oneof(
+    fc.constantFrom<unknown>(
+      '',
+      '3ms',
+      '-1s',
+      '50%',
+      '0-3',
+      'all',
+      'none',
+      0,
+      -1,
+      0.5,
+      1e300,
+      null,
+      true,
+      [],
+      {},
+    ),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...examples),
+      fc.nat(),
+      anything,
+      fc.boolean(),
+      (example, pick, value, add) => {
+        const config = structuredClone(example);
+        const paths = pathsOf(config).filter((path) => path.length > 0);
+        const path = paths[pick % paths.length];
+        const parent = path.slice(0, -1).reduce((inner, key) => inner[key], config);
+        if (add) Object.assign(parent, { [`${path.at(-1)}x`]: value });
+        else parent[path[path.length - 1]] = value;
+        try {
+          expandSweep(configFrom(config));
+        } catch (error) {
+          assert.instance(error, ConfigError, String((error as Error).stack));
+        }
+      },
+    ),
+    { numRuns: 400 },
+  );
+});
+
+test('aliases and tags that mean nothing are refused', () => {
+  assert.match(mistakesIn(`${ONE_JOB}\nname: *label`)[0], /Unresolved alias/);
+  assert.match(mistakesIn(`${ONE_JOB}\nname: !label x`)[0], /^c\.yaml:2:7: Unresolved tag: !label/);
+  const bomb = `a: &a [${Array(12).fill('x').join()}]\nb: &b [${Array(12).fill('*a').join()}]\nc: [${Array(99).fill('*b').join()}]`;
+  assert.match(mistakesIn(bomb)[0], /Excessive alias count/);
+  assert.match(mistakesIn(`${'['.repeat(20000)}`)[0], /c\.yaml/);
 });
 
 test('JSON is read with the same places', () => {

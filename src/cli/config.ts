@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { loadConfig } from '../config/load.js';
+import { configFrom, loadConfig } from '../config/load.js';
 import { resolveConfig } from '../config/resolve.js';
 import { configJsonSchema } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
@@ -16,7 +16,8 @@ interface CheckOptions {
 /** The config with every default filled in; that of a sweep as far as it doesn't depend on the cell. */
 function checked(file: string): { config: unknown; cells: number } {
   const config = loadConfig(file);
-  if (config.sweep === undefined) return { config: resolveConfig(config), cells: 1 };
+  // Read back as a config, so that its fields come in the order of the schema.
+  if (config.sweep === undefined) return { config: configFrom(resolveConfig(config)), cells: 1 };
   return { config, cells: expandSweep(config).length };
 }
 

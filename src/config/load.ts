@@ -41,17 +41,29 @@ function locator(document: Document, lines: LineCounter, file: string | undefine
 
 function parseText(text: string, source: Source): { value: unknown; locate: Locate } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const { file } = source;
-  if (document.errors.length > 0) {
-    throw new ConfigError(
-      document.errors.map((error): Mistake => {
-        const { line, col } = lines.linePos(error.pos[0]);
-        return { path: [], message: error.message, file, line, column: col };
-      }),
-    );
+  const fail = (message: string, offset?: number): Mistake => {
+    const { line, col } = lines.linePos(offset ?? 0);
+    return { path: [], message, file, ...(offset === undefined ? {} : { line, column: col }) };
+  };
+  let document: Document;
+  let value: unknown;
+  try {
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    // A warning is a tag that YAML doesn't know, whose meaning would be lost.
+    const problems = [...document.errors, ...document.warnings];
+    if (problems.length > 0) {
+      throw new ConfigError(problems.map(({ message, pos }) => fail(message, pos[0])));
+    }
+    value = document.toJS();
+  } catch (error) {
+    // Aliases without anchor or too many of them, and nesting beyond the stack, come as errors without a place.
+    if (error instanceof ReferenceError || error instanceof RangeError) {
+      throw new ConfigError([fail(`can't be read: ${error.message}`)]);
+    }
+    throw error;
   }
-  return { value: document.toJS(), locate: locator(document, lines, file) };
+  return { value, locate: locator(document, lines, file) };
 }
 
 function validated(value: unknown, locate: Locate): Config {

@@ -8,21 +8,23 @@ import { count, section, show } from './schema/values.js';
 import { workload } from './schema/workload.js';
 
 export const configSchema = section({
-  /** A label for tables and figures. */
-  name: z.string({ error: (issue) => `expected a text, got ${show(issue.input)}` }).optional(),
-  /** `random` draws one, which the resolved config states. */
+  name: z
+    .string({ error: (issue) => `expected a text, got ${show(issue.input)}` })
+    .optional()
+    .describe('A label for tables and figures.'),
   seed: z
     .union([count(0), z.literal('random')], {
       error: (issue) => `expected a whole number of at least 0 or "random", got ${show(issue.input)}`,
     })
-    .default(1),
-  machine: machine.prefault('xeon-8160-2s'),
-  kernel: kernel.prefault({}),
-  policy: policy.prefault('eevdf'),
-  workload,
-  run: run.prefault({}),
-  output: output.prefault({}),
-  sweep: sweep.optional(),
+    .default(1)
+    .describe('`random` draws one, which the resolved config states.'),
+  machine: machine.prefault('xeon-8160-2s').describe('What the tasks run on.'),
+  kernel: kernel.prefault({}).describe('The kernel, or only its version.'),
+  policy: policy.prefault('eevdf').describe('The scheduler, or only its name; "domains:8" has 8 domains.'),
+  workload: workload.describe('What runs.'),
+  run: run.prefault({}).describe('How long the simulation goes on, and what it measures.'),
+  output: output.prefault({}).describe('What a run leaves besides its summary.'),
+  sweep: sweep.optional().describe('A grid of variations of this config.'),
 });
 
 /** What a user may write. */

@@ -2,27 +2,26 @@ import * as z from 'zod';
 import { count, duration, flag, hertz, oneOf, power, section, show } from './values.js';
 
 const costs = section({
-  /** CPU time of a context switch. */
-  context_switch: duration.optional(),
-  /** Refill after running in another last-level cache, and on another node. */
-  migration_llc: duration.optional(),
-  migration_node: duration.optional(),
-  /** CPU time of one BPF dispatch. */
-  dispatch: duration.optional(),
+  context_switch: duration.optional().describe('CPU time of a context switch.'),
+  migration_llc: duration
+    .optional()
+    .describe('Refill after running in another last-level cache of the node.'),
+  migration_node: duration.optional().describe('Refill after running on another node.'),
+  dispatch: duration.optional().describe('CPU time of one BPF dispatch.'),
 });
 
 const machineObject = section({
-  /** Name of a bundled profile, `ideal-N`, or the path of a profile in JSON. */
-  profile: z.string({ error: (issue) => `expected the name or path of a profile, got ${show(issue.input)}` }),
-  governor: oneOf('performance', 'schedutil', 'hwp', 'powersave').optional(),
-  /** Use only the first CPUs of the profile. */
-  cpus: count(1, 512).optional(),
-  costs: costs.prefault({}),
-  /** false: CPUs idle without leaving their shallowest state. */
-  idle_states: flag().default(true),
-  /** Power of one CPU, on ideal machines only. */
-  idle_power: power.optional(),
-  busy_power: power.optional(),
+  profile: z
+    .string({ error: (issue) => `expected the name or path of a profile, got ${show(issue.input)}` })
+    .describe('Name of a bundled profile, `ideal-N`, or the path of a profile in JSON.'),
+  governor: oneOf('performance', 'schedutil', 'hwp', 'powersave')
+    .optional()
+    .describe("Default: the profile's."),
+  cpus: count(1, 512).optional().describe('Use only the first CPUs of the profile.'),
+  costs: costs.prefault({}).describe("Default: the profile's."),
+  idle_states: flag().default(true).describe('false: CPUs idle without leaving their shallowest state.'),
+  idle_power: power.optional().describe('Power of one CPU, on ideal machines only.'),
+  busy_power: power.optional().describe('Power of one CPU, on ideal machines only.'),
 });
 
 export const machine = z.union(
@@ -44,18 +43,22 @@ const version = z.union(
 
 const kernelObject = section({
   version: version.prefault('6.11-scx'),
-  /** Tick frequency. */
-  hz: hertz.prefault('250Hz'),
-  /** Offset between the ticks of neighbouring CPUs. */
-  tick_skew: duration.prefault('0s'),
-  /** Whether a slice ends at the tick that finds it used up, or exactly. Default: exact on ideal machines. */
-  slice_expiry: oneOf('tick', 'exact').optional(),
-  /** Longest time a runnable ext task may wait; 0s turns the watchdog off. */
-  watchdog_timeout: duration.prefault('30s'),
-  /** What a stall does: ends the run, or gives all ext tasks to the fair class. */
-  on_stall: oneOf('end', 'fallback').default('end'),
-  /** EEVDF's slice. Default: the kernel's own, by version and number of CPUs. */
-  base_slice: duration.optional(),
+  hz: hertz.prefault('250Hz').describe('Tick frequency.'),
+  tick_skew: duration.prefault('0s').describe('Offset between the ticks of neighbouring CPUs.'),
+  slice_expiry: oneOf('tick', 'exact')
+    .optional()
+    .describe(
+      'Whether a slice ends at the tick that finds it used up, or exactly. Default: exact on ideal machines.',
+    ),
+  watchdog_timeout: duration
+    .prefault('30s')
+    .describe('Longest time a runnable ext task may wait; 0s turns the watchdog off.'),
+  on_stall: oneOf('end', 'fallback')
+    .default('end')
+    .describe('What a stall does: ends the run, or gives all ext tasks to the fair class.'),
+  base_slice: duration
+    .optional()
+    .describe("EEVDF's slice. Default: the kernel's own, by version and number of CPUs."),
 });
 
 export const kernel = z.union(

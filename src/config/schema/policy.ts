@@ -4,37 +4,35 @@ import { count, cpuList, oneOf, positiveDuration, section, show } from './values
 
 const slice = positiveDuration.prefault('3ms');
 
-/** Equal shares of the machine by number, or each domain's CPUs. */
-const domains = z.union(
-  [count(1, 512), z.array(cpuList).min(1, { error: 'expected at least one list of CPUs' })],
-  {
+const domains = z
+  .union([count(1, 512), z.array(cpuList).min(1, { error: 'expected at least one list of CPUs' })], {
     error: (issue) =>
       `expected a number of domains or lists of CPUs like ["0-23", "24-47"], got ${show(issue.input)}`,
-  },
-);
+  })
+  .describe("Equal shares of the machine by number, or each domain's CPUs.");
 
 const policies = {
-  /** No sched_ext policy: every task is in the fair class. */
-  eevdf: section({ name: z.literal('eevdf'), base_slice: positiveDuration.optional() }),
-  /** Scheduling domains as the paper describes them. */
+  eevdf: section({ name: z.literal('eevdf'), base_slice: positiveDuration.optional() }).describe(
+    'No sched_ext policy: every task is in the fair class.',
+  ),
   domains: section({
     name: z.literal('domains'),
     domains: domains.default(1),
     slice,
-    /** Every n-th enqueue of a task sets its vtime to now. */
-    reset_every: count(1, 0xffffffff).default(10),
+    reset_every: count(1, 0xffffffff)
+      .default(10)
+      .describe('Every n-th enqueue of a task sets its vtime to now.'),
     steal: oneOf('neighbours', 'none').default('neighbours'),
-  }),
+  }).describe('Scheduling domains as the paper describes them.'),
   'global-fifo': section({ name: z.literal('global-fifo'), slice }),
   'percpu-fifo': section({ name: z.literal('percpu-fifo'), slice }),
   'global-vtime': section({ name: z.literal('global-vtime'), slice }),
-  /** Weighted vtime per domain; a woken task goes directly to an idle CPU. */
   'weighted-vtime': section({
     name: z.literal('weighted-vtime'),
     domains: domains.default(1),
     slice,
     steal: oneOf('longest', 'none').default('longest'),
-  }),
+  }).describe('Weighted vtime per domain; a woken task goes directly to an idle CPU.'),
 };
 export const POLICY_NAMES = Object.keys(policies) as (keyof typeof policies)[];
 

@@ -10,24 +10,24 @@ const BARE_STEPS = ['yield', 'exit', 'finish', 'block'] as const;
 
 const simpleSteps = [
   z.enum(BARE_STEPS),
-  /** Use the CPU. */
-  section({ run: time }),
-  /** Leave the CPU for a time; `disk` counts it as an uninterruptible wait. */
-  section({ sleep: time, disk: flag().default(false) }),
-  /** Poll, using the CPU, until the time has passed. */
-  section({ spin: time }),
-  section({ spin_until: name }),
-  section({ signal: name }),
-  /** Wait for all children. */
-  section({ join: wait }),
-  /** `family` is the barrier of a fork's children. */
-  section({ barrier: name, wait: wait.default('sleep') }),
-  section({ receive: name }),
-  section({ send: name }),
-  /** Wake the `member`-th task of that name. */
-  section({ wake: name, member: count(0).default(0) }),
-  section({ affinity: cpuList }),
-  /** Like run, sleep and spin, for a fraction of the current job's duration. */
+  section({ run: time }).describe('Use the CPU.'),
+  section({ sleep: time, disk: flag().default(false) }).describe(
+    'Leave the CPU for a time; `disk` counts it as an uninterruptible wait.',
+  ),
+  section({ spin: time }).describe('Poll, using the CPU, until the time has passed.'),
+  section({ spin_until: name }).describe('Poll, using the CPU, until the event is signalled.'),
+  section({ signal: name }).describe('Signal an event.'),
+  section({ join: wait }).describe('Wait for all children.'),
+  section({ barrier: name, wait: wait.default('sleep') }).describe(
+    "Wait for the barrier's parties; `family` are a fork's children.",
+  ),
+  section({ receive: name }).describe('Take a job from a queue, waiting for one.'),
+  section({ send: name }).describe('Put the current job into a queue.'),
+  section({ wake: name, member: count(0).default(0) }).describe(
+    'Wake the `member`-th task of that name, counted from 0.',
+  ),
+  section({ affinity: cpuList }).describe('Restrict the task to these CPUs.'),
+  // Like run, sleep and spin, for a fraction of the current job's duration.
   section({ run_share: fraction }),
   section({ sleep_share: fraction, disk: flag().default(false) }),
   section({ spin_share: fraction }),
@@ -68,10 +68,11 @@ const step: z.ZodType<Step, StepInput> = z.union(
     ...simpleSteps,
     section({
       fork: section({
-        /** Number of children; `cpus` is the machine's count. */
-        count: z.union([count(1), z.literal('cpus')], {
-          error: (issue) => `expected a whole number of at least 1 or "cpus", got ${show(issue.input)}`,
-        }),
+        count: z
+          .union([count(1), z.literal('cpus')], {
+            error: (issue) => `expected a whole number of at least 1 or "cpus", got ${show(issue.input)}`,
+          })
+          .describe("Number of children; `cpus` is the machine's count."),
         program,
       }),
     }),

@@ -169,10 +169,17 @@ const positiveNumber = z
   .positive({ error: (issue) => `expected a number above 0, got ${show(issue.input)}` });
 
 const empirical = section({
-  /** [cumulative probability, time], both ascending; the first time is the minimum, the last probability 1. */
-  points: z.array(z.tuple([fraction, duration])).min(2, { error: 'expected at least two points' }),
-  /** false: the inverse distribution function is linear between the points; true: a step function. */
-  step: flag().default(false),
+  points: z
+    .array(z.tuple([fraction, duration]))
+    .min(2, { error: 'expected at least two points' })
+    .describe(
+      '[cumulative probability, time], both ascending; the first time is the minimum, the last probability 1.',
+    ),
+  step: flag()
+    .default(false)
+    .describe(
+      'false: the inverse distribution function is linear between the points; true: a step function.',
+    ),
 }).superRefine((value, context) => {
   const { points } = value;
   const fail = (index: number, message: string) =>

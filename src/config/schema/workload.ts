@@ -17,10 +17,10 @@ import {
   time,
 } from './values.js';
 
-/** Load weight, 88761 at most (nice −20). Default 1024 (nice 0). */
-const weight = count(1, 88761).optional();
-/** Nice value from −20 to 19, named as in rt-app; resolves into the kernel's weight for it. */
-const priority = count(-20, 19).optional();
+const weight = count(1, 88761).optional().describe('Load weight; default 1024, that of nice 0.');
+const priority = count(-20, 19)
+  .optional()
+  .describe("Nice value, named as in rt-app; resolves into the kernel's weight for it.");
 
 function oneWeight(value: { weight?: number; priority?: number }, context: z.RefinementCtx): void {
   if (value.weight === undefined || value.priority === undefined) return;
@@ -30,30 +30,33 @@ const affinity = z
   .union([z.literal('all'), cpuList], {
     error: (issue) => `expected "all" or a list of CPUs like "0-3,8", got ${show(issue.input)}`,
   })
-  .default('all');
+  .default('all')
+  .describe('The CPUs that the tasks may use.');
 const schedulingClass = oneOf('ext', 'fair');
 
 const task = section({
   name,
   program: namedProgram,
   count: count(1, 1_000_000).default(1),
-  /** When the tasks become runnable; a distribution is drawn for each of them. */
-  start: time.prefault('0s'),
-  /** Default: ext under a sched_ext policy, fair under EEVDF. */
-  class: schedulingClass.optional(),
+  start: time
+    .prefault('0s')
+    .describe('When the tasks become runnable; a distribution is drawn for each of them.'),
+  class: schedulingClass.optional().describe('Default: ext under a sched_ext policy, fair under EEVDF.'),
   weight,
   priority,
   cpus: affinity,
-  /** A domain's number; `spread`: task i goes to domain i mod k; `none`. Default: spread where there are domains. */
   domain: z
     .union([count(0, 511), oneOf('spread', 'none')], {
       error: (issue) => `expected a domain's number, "spread" or "none", got ${show(issue.input)}`,
     })
-    .optional(),
-  /** Not waited for when the run drains. */
-  background: flag().default(false),
-  /** vtime charged per 1024 ns of CPU time; default 1024 · 1024 / weight. */
-  inverse_weight: count(1, 0xffffffff).optional(),
+    .optional()
+    .describe(
+      "A domain's number; `spread`: task i goes to domain i mod k; `none`. Default: spread where there are domains.",
+    ),
+  background: flag().default(false).describe('Not waited for when the run drains.'),
+  inverse_weight: count(1, 0xffffffff)
+    .optional()
+    .describe('vtime charged per 1024 ns of CPU time; default 1024 · 1024 / weight.'),
 }).superRefine(oneWeight);
 
 const spawn = section({
@@ -62,37 +65,32 @@ const spawn = section({
   weight,
   priority,
   cpus: affinity,
-  /** `random`: uniform, drawn for each job. Default: round-robin where there are domains. */
   domain: z
     .union([count(0, 511), oneOf('round-robin', 'random', 'none')], {
       error: (issue) =>
         `expected a domain's number, "round-robin", "random" or "none", got ${show(issue.input)}`,
     })
-    .optional(),
+    .optional()
+    .describe('`random`: uniform, drawn for each job. Default: round-robin where there are domains.'),
 }).superRefine(oneWeight);
 
 const TIMINGS = ['rate', 'interarrival', 'clients', 'times'] as const;
 
 const source = section({
   name,
-  /** Poisson arrivals. */
-  rate: rate.optional(),
-  /** Independent inter-arrival times. */
-  interarrival: time.optional(),
-  /** Closed loop: each client sends its next job `think` after the last one finished. */
-  clients: count(1, 1_000_000).optional(),
+  rate: rate.optional().describe('Poisson arrivals.'),
+  interarrival: time.optional().describe('Independent inter-arrival times.'),
+  clients: count(1, 1_000_000)
+    .optional()
+    .describe('Closed loop: each client sends its next job `think` after the last one finished.'),
   think: time.optional(),
-  /** Arrow table of invocations that names each arrival. */
-  times: filePath.optional(),
+  times: filePath.optional().describe('Arrow table of invocations that names each arrival.'),
   spawn: spawn.optional(),
   queue: name.optional(),
-  /** The job's duration, of which steps like run_share take a fraction. */
-  duration: time.optional(),
-  /** Most jobs alive at once; others are dropped and counted. */
-  limit: count(1, 0xffffffff).optional(),
+  duration: time.optional().describe("The job's duration, of which steps like run_share take a fraction."),
+  limit: count(1, 0xffffffff).optional().describe('Most jobs alive at once; others are dropped and counted.'),
   max_arrivals: count(1).optional(),
-  /** First arrival not before. */
-  start: duration.prefault('0s'),
+  start: duration.prefault('0s').describe('First arrival not before.'),
 }).superRefine((value, context) => {
   const fail = (message: string, path: string[] = []) =>
     context.addIssue({ code: 'custom', message, path, input: value });
@@ -110,8 +108,9 @@ const source = section({
 
 const queue = section({
   name,
-  /** Most jobs waiting; others are dropped and counted. Default: no bound. */
-  capacity: count(1, 0xffffffff).optional(),
+  capacity: count(1, 0xffffffff)
+    .optional()
+    .describe('Most jobs waiting; others are dropped and counted. Default: no bound.'),
 });
 
 export const workload = section({
