@@ -1,0 +1,265 @@
+// The fair class, EEVDF as in Linux 6.11 (kernel/sched/fair.c): of the eligible entities (vruntime not beyond the
+// queue's weighted average) the one with the earliest virtual deadline runs. Deadline = vruntime + slice / weight.
+// Functions bear the kernel's names; those that begin with `fair` are the class's operations, called by sched.ts.
+//
+// Where this is simpler than 6.11:
+//   * no groups yet, no idle policy, no core scheduling, no NEXT_BUDDY (off by default there);
+//   * load averages as in fairrq.ts;
+//   * a task's own utilisation isn't tracked (balance.ts says what stands in for it).
+// 6.12 dequeues sleepers late and lets shorter slices preempt: fairDequeue() and fairWakeupPreempt() are the places.
+
+import { MASK_BYTES, OVERLOADED_MASK, RESCHED_MASK } from '../core/layout';
+import { balanceInit, pushCurrent, triggerLoadBalance } from './balance';
+import {
+  avgVruntime,
+  calcDeltaFair,
+  cpuRq,
+  currOnRq,
+  insertEntity,
+  invertDeltaFair,
+  listAdd,
+  listMoveToNewest,
+  listRemove,
+  MIGRATION_COST_NS,
+  removeEntity,
+  RQ_AVG_IDLE,
+  RQ_AVG_LOAD,
+  RQ_AVG_VRUNTIME,
+  RQ_CURR,
+  RQ_IDLE_STAMP,
+  RQ_LEFTMOST,
+  RQ_LOAD,
+  RQ_MIN_VRUNTIME,
+  RQ_NR_RUNNING,
+  RQ_PUSH_CPU,
+  RQ_ROOT,
+  RQ_SLICE_USED,
+  rqReset,
+  SE_ON_RQ,
+  SE_SLICE,
+  SE_VLAG,
+  updateLoadAvg,
+  updateMinVruntime,
+  weightOf,
+} from './fairrq';
+import { now, resched } from './events';
+import { maskClear, maskSet, maskTest, nrCpus } from './mask';
+import { TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT } from './task';
+import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME } from './tree';
+
+export { fairBalance, fairNewidle } from './balance';
+export { fairSelectCpu } from './placement';
+
+/** sysctl_sched_base_slice, ns of CPU time. */
+let baseSliceNs: u32 = 3000000;
+let tickPeriodNs: u64 = 4000000;
+/** Slices end at an event of their own; the tick has nothing to enforce. */
+let exactExpiry: bool = false;
+
+/** After topology, online mask and CPU count are set, before any task. */
+export function fairInit(baseSlice: u64, exact: bool, tickNs: u64): void {
+  baseSliceNs = baseSlice as u32;
+  exactExpiry = exact;
+  tickPeriodNs = tickNs;
+  memory.fill(OVERLOADED_MASK, 0, MASK_BYTES as usize);
+  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) rqReset(cpuRq(cpu));
+  balanceInit(tickNs);
+}
+
+// ---- entities -------------------------------------------------------------------------------------------
+
+/** place_entity(): where an entity that joins the queue stands, lag and all. */
+function placeEntity(q: usize, t: u32, initial: bool): void {
+  let lag: i64 = 0;
+  store<u32>(t, baseSliceNs, SE_SLICE);
+  let vslice = calcDeltaFair(baseSliceNs as u64, t);
+  if (load<u32>(q, RQ_NR_RUNNING) != 0) {
+    // Joining moves the average towards the newcomer: to keep its lag it must stand (W + w) / W times as far away.
+    const curr = currOnRq(q);
+    let weight = load<u64>(q, RQ_AVG_LOAD) as i64;
+    if (curr != 0) weight += weightOf(curr) as i64;
+    lag = load<i64>(t, SE_VLAG) * (weight + (weightOf(t) as i64));
+    if (weight != 0) lag /= weight;
+  }
+  const vruntime = avgVruntime(q) - (lag as u64);
+  store<u64>(t, vruntime, TASK_VRUNTIME);
+  // A forked task joins in the middle of a slice, as it were.
+  if (initial) vslice /= 2;
+  store<u64>(t, vruntime + vslice, TASK_NODE_KEY);
+}
+
+/** update_entity_lag(): how far behind (+) or ahead (-) of its share it is, within two slices or a tick. */
+function updateEntityLag(q: usize, t: u32): void {
+  const lag = (avgVruntime(q) - load<u64>(t, TASK_VRUNTIME)) as i64;
+  const slices = (load<u32>(t, SE_SLICE) as u64) << 1;
+  const limit = calcDeltaFair(max(slices, tickPeriodNs), t) as i64;
+  store<i64>(t, min(max(lag, -limit), limit), SE_VLAG);
+}
+
+/** update_deadline(): a request that is served is followed by the next. True if others wait for their turn. */
+function updateDeadline(q: usize, t: u32): bool {
+  const vruntime = load<u64>(t, TASK_VRUNTIME);
+  if (before(vruntime, load<u64>(t, TASK_NODE_KEY))) return false;
+  store<u32>(t, baseSliceNs, SE_SLICE);
+  store<u64>(t, vruntime + calcDeltaFair(baseSliceNs as u64, t), TASK_NODE_KEY);
+  return load<u32>(q, RQ_NR_RUNNING) > 1;
+}
+
+/** pick_eevdf(): of the eligible entities the one with the earliest deadline; 0 if the queue is empty. */
+export function pickEevdf(q: usize): u32 {
+  let curr = currOnRq(q);
+  const leftmost = load<u32>(q, RQ_LEFTMOST);
+  if (load<u32>(q, RQ_NR_RUNNING) <= 1) return curr != 0 ? curr : leftmost;
+
+  // vruntime_eligible(v): Σ w·(v_i − min) ≥ (v − min)·Σ w, without the division of avg_vruntime().
+  const min = load<u64>(q, RQ_MIN_VRUNTIME);
+  let avg = load<i64>(q, RQ_AVG_VRUNTIME);
+  let weight = load<u64>(q, RQ_AVG_LOAD) as i64;
+  if (curr != 0) {
+    const w = weightOf(curr) as i64;
+    const key = (load<u64>(curr, TASK_VRUNTIME) - min) as i64;
+    avg += key * w;
+    weight += w;
+    if (avg < key * weight) curr = 0;
+    // RUN_TO_PARITY: once picked it stays until its request is served or it is no longer eligible.
+    else if (load<i64>(curr, SE_VLAG) == load<i64>(curr, TASK_NODE_KEY)) return curr;
+  }
+
+  let best: u32 = 0;
+  if (leftmost != 0 && avg >= ((load<u64>(leftmost, TASK_VRUNTIME) - min) as i64) * weight) {
+    best = leftmost;
+  } else {
+    let node = load<u32>(q, RQ_ROOT);
+    while (node != 0) {
+      const left = load<u32>(node, TASK_LEFT);
+      if (left != 0 && avg >= ((load<u64>(left, TASK_MIN_VRUNTIME) - min) as i64) * weight) {
+        node = left;
+        continue;
+      }
+      if (avg >= ((load<u64>(node, TASK_VRUNTIME) - min) as i64) * weight) {
+        best = node;
+        break;
+      }
+      node = load<u32>(node, TASK_RIGHT);
+    }
+  }
+  if (best == 0 || (curr != 0 && before(load<u64>(curr, TASK_NODE_KEY), load<u64>(best, TASK_NODE_KEY)))) return curr;
+  return best;
+}
+
+// ---- class operations -----------------------------------------------------------------------------------
+
+// @ts-ignore: decorator
+@inline
+export function fairNrRunning(cpu: u32): u32 {
+  return load<u32>(cpuRq(cpu), RQ_NR_RUNNING);
+}
+
+/** enqueue_task_fair(): the caller has charged the CPU's current task up to now. `initial`: t is newly forked. */
+export function fairEnqueue(t: u32, cpu: u32, wakeup: bool, initial: bool): void {
+  const q = cpuRq(cpu);
+  updateLoadAvg(q);
+  if (load<u64>(q, RQ_IDLE_STAMP) != 0) idleEnds(q, wakeup);
+  placeEntity(q, t, initial);
+  const nr = load<u32>(q, RQ_NR_RUNNING) + 1;
+  store<u32>(q, nr, RQ_NR_RUNNING);
+  store<u64>(q, load<u64>(q, RQ_LOAD) + weightOf(t), RQ_LOAD);
+  store<u32>(t, 1, SE_ON_RQ);
+  listAdd(q, t);
+  if (load<u32>(q, RQ_CURR) != t) insertEntity(q, t);
+  if (nr == 2) maskSet(OVERLOADED_MASK, cpu);
+}
+
+/** dequeue_task_fair(): t may be the current task or a waiting one; the current one has been charged up to now. */
+export function fairDequeue(t: u32, cpu: u32, sleep: bool): void {
+  const q = cpuRq(cpu);
+  updateLoadAvg(q);
+  updateEntityLag(q, t);
+  if (load<u32>(q, RQ_CURR) != t) removeEntity(q, t);
+  const nr = load<u32>(q, RQ_NR_RUNNING) - 1;
+  store<u32>(q, nr, RQ_NR_RUNNING);
+  store<u64>(q, load<u64>(q, RQ_LOAD) - weightOf(t), RQ_LOAD);
+  store<u32>(t, 0, SE_ON_RQ);
+  listRemove(q, t);
+  updateMinVruntime(q);
+  if (nr == 1) maskClear(OVERLOADED_MASK, cpu);
+}
+
+/** What should run: the current task (fairSetNext() is not called again for it), another one, or 0. */
+export function fairPick(cpu: u32): u32 {
+  const q = cpuRq(cpu);
+  if (load<u32>(q, RQ_PUSH_CPU) != 0) pushCurrent(cpu);
+  store<u32>(q, 0, RQ_SLICE_USED);
+  return pickEevdf(q);
+}
+
+/** set_next_entity() */
+export function fairSetNext(cpu: u32, t: u32): void {
+  const q = cpuRq(cpu);
+  const prev = load<u32>(q, RQ_CURR);
+  if (prev == t) return;
+  updateLoadAvg(q);
+  if (prev != 0) fairPutPrev(cpu, prev);
+  if (load<u32>(t, SE_ON_RQ) != 0) {
+    removeEntity(q, t);
+    // vlag is free while on the queue: it remembers the deadline of the pick, see RUN_TO_PARITY.
+    store<u64>(t, load<u64>(t, TASK_NODE_KEY), SE_VLAG);
+    listMoveToNewest(q, t);
+  }
+  store<u32>(q, t, RQ_CURR);
+}
+
+/** put_prev_entity(): back into the tree if it didn't go to sleep. */
+export function fairPutPrev(cpu: u32, t: u32): void {
+  const q = cpuRq(cpu);
+  if (load<u32>(q, RQ_CURR) != t) return;
+  updateLoadAvg(q);
+  if (load<u32>(t, SE_ON_RQ) != 0) insertEntity(q, t);
+  store<u32>(q, 0, RQ_CURR);
+}
+
+/** Fair part of update_curr(): t, the current task, has used `delta` ns. True: its slice is over and others wait. */
+export function fairCharge(cpu: u32, t: u32, delta: u64): bool {
+  const q = cpuRq(cpu);
+  store<u64>(t, load<u64>(t, TASK_VRUNTIME) + calcDeltaFair(delta, t), TASK_VRUNTIME);
+  const used = updateDeadline(q, t);
+  updateMinVruntime(q);
+  if (used) store<u32>(q, 1, RQ_SLICE_USED);
+  return used;
+}
+
+/** CPU time after which fairCharge() finds the slice of the current task used up, ns. */
+export function fairSliceLeft(cpu: u32, t: u32): u64 {
+  const left = (load<u64>(t, TASK_NODE_KEY) - load<u64>(t, TASK_VRUNTIME)) as i64;
+  return left > 0 ? invertDeltaFair(left as u64, t) : 0;
+}
+
+/** task_tick_fair() and sched_balance_trigger(); at each tick of a CPU that is not idle, whatever class it runs. */
+export function fairTick(cpu: u32): void {
+  if (!exactExpiry && load<u32>(cpuRq(cpu), RQ_SLICE_USED) != 0) resched(cpu);
+  triggerLoadBalance(cpu);
+}
+
+/** check_preempt_wakeup_fair(): the newcomer gets the CPU if it would be picked. */
+export function fairWakeupPreempt(cpu: u32, t: u32): void {
+  if (maskTest(RESCHED_MASK, cpu)) return;
+  const q = cpuRq(cpu);
+  if (load<u32>(q, RQ_CURR) == 0 || pickEevdf(q) == t) resched(cpu);
+}
+
+/** yield_task_fair(): gives up its place in the order, not its share. schedule() follows. */
+export function fairYield(cpu: u32, t: u32): void {
+  if (load<u32>(cpuRq(cpu), RQ_NR_RUNNING) <= 1) return;
+  store<u64>(t, load<u64>(t, TASK_NODE_KEY) + calcDeltaFair(load<u32>(t, SE_SLICE) as u64, t), TASK_NODE_KEY);
+}
+
+/** The CPU has fair tasks again. A wake-up, not a pull, ends an idle time that counts (ttwu_do_activate()). */
+function idleEnds(q: usize, wakeup: bool): void {
+  if (wakeup) {
+    const average = load<u32>(q, RQ_AVG_IDLE) as i64;
+    const sample = (now - load<u64>(q, RQ_IDLE_STAMP)) as i64;
+    const next = average + (sample - average) / 8;
+    store<u32>(q, min(next, (MIGRATION_COST_NS << 1) as i64) as u32, RQ_AVG_IDLE);
+  }
+  store<u64>(q, 0, RQ_IDLE_STAMP);
+}
