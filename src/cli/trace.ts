@@ -87,7 +87,7 @@ interface CommonOptions {
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0) {
-    throw new VtimeError('USAGE', `--top is "${text}"`, { value: text, expected: 'a whole number' });
+    throw new VtimeError('usage', `--top is "${text}"`, { value: text, expected: 'a whole number' });
   }
   return value;
 }

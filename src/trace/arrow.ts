@@ -33,7 +33,7 @@ export function functionsToArrow(trace: Trace): Uint8Array {
 export function invocationsToArrow(trace: Trace): Uint8Array {
   if (trace.invocations === undefined) {
     throw new VtimeError(
-      'TRACE_NO_INVOCATIONS',
+      'trace_no_invocations',
       'the trace has counts per interval but no single invocations',
     );
   }
@@ -48,7 +48,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw new VtimeError('TRACE_WRITE', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
+    throw new VtimeError('trace_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
       file: path,
       expected: 'a writable path',
     });
@@ -79,7 +79,7 @@ export async function isArrowFile(path: string): Promise<boolean> {
 
 async function readBytes(path: string, shared: boolean): Promise<Uint8Array> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw new VtimeError('TRACE_FILE', `cannot read: ${error.code}`, {
+    throw new VtimeError('trace_file', `cannot read: ${error.code}`, {
       file: path,
       expected: 'a readable file',
     });
@@ -102,7 +102,7 @@ async function readBytes(path: string, shared: boolean): Promise<Uint8Array> {
 function decode(bytes: Uint8Array, file: string): Table {
   const magicAtEnd = Buffer.from(bytes.slice(-MAGIC.length)).toString('latin1');
   if (magicAtEnd !== MAGIC) {
-    throw new VtimeError('TRACE_ARROW', 'Arrow file has no footer', {
+    throw new VtimeError('trace_arrow', 'Arrow file has no footer', {
       file,
       expected: 'a complete Arrow IPC file (is it truncated, or a stream?)',
     });
@@ -112,12 +112,12 @@ function decode(bytes: Uint8Array, file: string): Table {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (/codec/i.test(message)) {
-      throw new VtimeError('TRACE_COMPRESSION', 'the Arrow file is compressed', {
+      throw new VtimeError('trace_compression', 'the Arrow file is compressed', {
         file,
         expected: 'an uncompressed Arrow IPC file (LZ4 and ZSTD need a codec that Node 20 does not have)',
       });
     }
-    throw new VtimeError('TRACE_ARROW', `not a readable Arrow file: ${message}`, {
+    throw new VtimeError('trace_arrow', `not a readable Arrow file: ${message}`, {
       file,
       expected: 'an uncompressed Arrow IPC file',
     });
@@ -128,7 +128,7 @@ function provenanceOf(table: Table, file: string): Provenance {
   try {
     return JSON.parse(table.schema.metadata.get('provenance') ?? '') as Provenance;
   } catch {
-    throw new VtimeError('TRACE_ARROW', 'the provenance in the schema metadata is missing or damaged', {
+    throw new VtimeError('trace_arrow', 'the provenance in the schema metadata is missing or damaged', {
       file,
       expected: 'a file written by vtime',
     });
@@ -141,7 +141,7 @@ function requireColumns(table: Table, expected: { name: string; type: unknown }[
     const field = table.schema.fields.find((other) => other.name === name);
     if (field !== undefined && String(field.type) === String(type)) continue;
     throw new VtimeError(
-      'TRACE_ARROW',
+      'trace_arrow',
       field ? `column ${name} is ${field.type}` : `column ${name} is missing`,
       {
         file,
@@ -161,7 +161,7 @@ function functionsTrace(table: Table, file: string): Trace {
   };
   if (!Object.values(shape).every(Number.isSafeInteger) || shape.intervals < 1 || shape.interval_ns < 1) {
     throw new VtimeError(
-      'TRACE_ARROW',
+      'trace_arrow',
       'schema metadata has no usable interval_ns, first_minute and intervals',
       {
         file,
@@ -177,7 +177,7 @@ function functionsTrace(table: Table, file: string): Trace {
  * Reads a `functions` or `invocations` table. For the latter the functions table is derived: a row per function,
  * counts per minute, exact duration statistics.
  *
- * Errors: TRACE_FILE, TRACE_ARROW (not Arrow, truncated, not a vtime schema, newer version), TRACE_COMPRESSION.
+ * Errors: trace_file, trace_arrow (not Arrow, truncated, not a vtime schema, newer version), trace_compression.
  */
 export async function readArrow(path: string, options: ReadArrowOptions = {}): Promise<Trace> {
   const file = basename(path);
@@ -185,14 +185,14 @@ export async function readArrow(path: string, options: ReadArrowOptions = {}): P
   const name = table.schema.metadata.get('vtime.schema');
   const version = table.schema.metadata.get('vtime.version');
   if (name !== FUNCTIONS_SCHEMA && name !== INVOCATIONS_SCHEMA) {
-    throw new VtimeError('TRACE_ARROW', `Arrow schema is ${name === undefined ? 'unnamed' : `"${name}"`}`, {
+    throw new VtimeError('trace_arrow', `Arrow schema is ${name === undefined ? 'unnamed' : `"${name}"`}`, {
       file,
       value: name,
       expected: `${FUNCTIONS_SCHEMA} or ${INVOCATIONS_SCHEMA} in the metadata key vtime.schema`,
     });
   }
   if (version !== String(SCHEMA_VERSION)) {
-    throw new VtimeError('TRACE_ARROW', `${name} has version ${version}`, {
+    throw new VtimeError('trace_arrow', `${name} has version ${version}`, {
       file,
       value: version,
       expected: `version ${SCHEMA_VERSION}`,

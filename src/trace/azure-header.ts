@@ -65,13 +65,13 @@ function minuteColumns(
     const match = MINUTE.exec(name);
     if (!match) return;
     const minute = Number(match[1]);
-    if (byMinute.has(minute)) throw row.error(field, `${field + 1}`, `minute ${minute} only once`);
+    if (byMinute.has(minute)) throw row.error(field, `minute ${minute} only once`);
     byMinute.set(minute, field);
   });
   const minutes = [...byMinute.keys()].sort((a, b) => a - b);
   const gap = minutes.findIndex((minute, i) => minute !== minutes[0] + i);
   if (gap > 0) {
-    throw new VtimeError('TRACE_HEADER', `minute ${minutes[0] + gap} is missing`, {
+    throw new VtimeError('trace_header', `minute ${minutes[0] + gap} is missing`, {
       file: row.file,
       line: row.line,
       column: row.column(byMinute.get(minutes[gap])!),
@@ -94,13 +94,13 @@ export function readHeader(row: CsvRow, table: AzureTable, rules: RuleCounter): 
       unknown.push(name);
       rules.add('header.extra-column', () => row.place(i));
     } else if (field.has(name)) {
-      throw row.error(i, `${i + 1}`, `the name ${name} only once`);
+      throw row.error(i, `the name ${name} only once`);
     } else field.set(name, i);
   });
   for (const name of REQUIRED[table]) {
     if (field.has(name)) continue;
     const near = nearestName(name, unknown);
-    throw new VtimeError('TRACE_HEADER', `column ${name} is missing from the ${table} table`, {
+    throw new VtimeError('trace_header', `column ${name} is missing from the ${table} table`, {
       file: row.file,
       line: row.line,
       column: near === undefined ? 1 : row.column(names.indexOf(near)),
@@ -121,7 +121,7 @@ export function readHeader(row: CsvRow, table: AzureTable, rules: RuleCounter): 
 /** Refuses a row with more or fewer fields than the header. */
 export function requireFields(row: CsvRow, header: AzureHeader): void {
   if (row.fields === header.fields) return;
-  throw new VtimeError('TRACE_RAGGED', `row has ${row.fields} fields`, {
+  throw new VtimeError('trace_ragged', `row has ${row.fields} fields`, {
     file: row.file,
     line: row.line,
     column: row.column(Math.min(row.fields, header.fields)),
@@ -133,6 +133,6 @@ export function requireFields(row: CsvRow, header: AzureHeader): void {
 /** The text of a key column; keys may not be empty. */
 export function keyText(row: CsvRow, header: AzureHeader, name: string): string {
   const field = header.field.get(name)!;
-  if (row.isEmpty(field)) throw row.error(field, name, 'a key that is not empty');
+  if (row.isEmpty(field)) throw row.error(field, 'a key that is not empty');
   return row.text(field);
 }

@@ -51,7 +51,7 @@ const NO_DURATIONS: DurationStatistics = {
 
 async function filesOf(path: string): Promise<{ files: string[]; folder: boolean }> {
   const info = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new VtimeError('TRACE_FILE', `cannot read: ${error.code}`, {
+    throw new VtimeError('trace_file', `cannot read: ${error.code}`, {
       file: path,
       expected: 'a trace file or a folder of them',
     });
@@ -78,7 +78,7 @@ async function findTables(paths: readonly string[], rules: RuleCounter): Promise
           rules.add('files.ignored', () => basename(file));
           continue;
         }
-        throw new VtimeError('TRACE_FORMAT', names.length ? 'unknown table' : 'file is empty', {
+        throw new VtimeError('trace_format', names.length ? 'unknown table' : 'file is empty', {
           file,
           line: 1,
           value: names.slice(0, 6).join(','),
@@ -89,7 +89,7 @@ async function findTables(paths: readonly string[], rules: RuleCounter): Promise
       }
       const other = found[table];
       if (other !== undefined) {
-        throw new VtimeError('TRACE_AMBIGUOUS', `a second ${table} table beside ${basename(other)}`, {
+        throw new VtimeError('trace_ambiguous', `a second ${table} table beside ${basename(other)}`, {
           file,
           expected: 'one day; name its files instead of a folder',
         });
@@ -98,7 +98,7 @@ async function findTables(paths: readonly string[], rules: RuleCounter): Promise
     }
   }
   if (found.invocations === undefined) {
-    throw new VtimeError('TRACE_FORMAT', 'no invocations table', {
+    throw new VtimeError('trace_format', 'no invocations table', {
       file: paths.join(', '),
       expected: 'a CSV file with HashOwner, HashApp, HashFunction and a column per minute',
     });
@@ -140,6 +140,7 @@ async function scanTable(
   const visit = (row: CsvRow) => {
     if (header === undefined) {
       header = readHeader(row, table, rules);
+      row.names = headerNames(row);
       onHeader(header, row);
       return;
     }
@@ -182,7 +183,7 @@ async function readInvocations(
     const { counts } = draft;
     for (let i = 0; i < intervals; i++) {
       const field = minuteFields[i];
-      let count = row.count(field, `minute ${draft.firstMinute + i}`);
+      let count = row.count(field);
       if (count === NO_COUNT) {
         rules.add('invocations.nan', () => row.place(field));
         count = 0;
@@ -209,7 +210,7 @@ async function readInvocations(
     for (let i = 0; i < cells.length; i++) {
       if (stored[i] + cells[i] > 0xffffffff) {
         throw new VtimeError(
-          'TRACE_VALUE',
+          'trace_value',
           'rows of one function add up to more than 4294967295 calls a minute',
           {
             file: row.file,
@@ -243,7 +244,7 @@ async function readInvocations(
 
   const input = await scanTable(path, 'invocations', rules, options, onHeader, onRow);
   if (draft.rows.length === 0) {
-    throw new VtimeError('TRACE_EMPTY', 'no functions', {
+    throw new VtimeError('trace_empty', 'no functions', {
       file: path,
       expected: 'at least one row below the header',
     });
@@ -252,14 +253,8 @@ async function readInvocations(
 }
 
 /** A statistic that may be missing: null and negative values become null, under a named rule. */
-function statistic(
-  row: CsvRow,
-  field: number,
-  name: string,
-  table: 'durations' | 'memory',
-  rules: RuleCounter,
-) {
-  const value = row.number(field, name);
+function statistic(row: CsvRow, field: number, table: 'durations' | 'memory', rules: RuleCounter) {
+  const value = row.number(field);
   if (value !== null && value >= 0) return value;
   const rule: RuleName =
     table === 'memory' ? 'memory.nan' : value === null ? 'durations.nan' : 'durations.negative';
@@ -268,11 +263,11 @@ function statistic(
 }
 
 function readDurationRow(row: CsvRow, header: AzureHeader, rules: RuleCounter): DurationStatistics {
-  const read = (name: string) => statistic(row, header.field.get(name)!, name, 'durations', rules);
+  const read = (name: string) => statistic(row, header.field.get(name)!, 'durations', rules);
   const percentiles = PERCENTILES.map((p) => [`duration_p${p}_ms`, read(`percentile_Average_${p}`)] as const);
   const count = read('Count');
   if (count !== null && !Number.isSafeInteger(count)) {
-    throw row.error(header.field.get('Count')!, 'Count', 'a whole number');
+    throw row.error(header.field.get('Count')!, 'a whole number');
   }
   return {
     ...NO_DURATIONS,
@@ -329,7 +324,7 @@ async function readMemory(
     const key = perFunction
       ? functionId(row, header)
       : `${keyText(row, header, 'HashOwner')}/${keyText(row, header, 'HashApp')}`;
-    const read = (name: string) => statistic(row, header.field.get(name)!, name, 'memory', rules);
+    const read = (name: string) => statistic(row, header.field.get(name)!, 'memory', rules);
     const entry = { samples: read('SampleCount') ?? 0, memory_mb: read('AverageAllocatedMb') };
     if (!(perFunction ? draft.index.has(key) : apps.has(key))) {
       rules.add('memory.orphan', () => `${row.file}:${row.line}`);
@@ -379,8 +374,8 @@ function inspect(draft: Draft, hasDurations: boolean, rules: RuleCounter): void 
  * Reads one day of Azure Functions 2019 from a folder or from explicit files (invocations, and optionally
  * durations and memory, recognised by their headers). Functions keep the order of the invocations table.
  *
- * Malformed data is a VtimeError with file, line and column: TRACE_FILE, TRACE_FORMAT, TRACE_AMBIGUOUS,
- * TRACE_HEADER, TRACE_RAGGED, TRACE_VALUE, TRACE_CSV, TRACE_ENCODING, TRACE_EMPTY. Quirks of real data are
+ * Malformed data is a VtimeError with file, line and column: trace_file, trace_format, trace_ambiguous,
+ * trace_header, trace_ragged, trace_value, trace_csv, trace_encoding, trace_empty. Quirks of real data are
  * counted by rule in the provenance, see rules.ts.
  */
 export async function readAzure2019(

@@ -31,6 +31,8 @@ export class CsvRow {
   line = 0;
   /** Number of fields. */
   fields = 0;
+  /** Column names for error messages, once the header is known. */
+  names: readonly string[] = [];
   #bytes: Buffer = Buffer.alloc(0);
   #lineStart = 0;
   #starts = new Int32Array(2048);
@@ -93,7 +95,7 @@ export class CsvRow {
 
   #fail(position: number, message: string, expected: string): never {
     const column = position - this.#lineStart + 1;
-    throw new VtimeError('TRACE_CSV', message, { file: this.file, line: this.line, column, expected });
+    throw new VtimeError('trace_csv', message, { file: this.file, line: this.line, column, expected });
   }
 
   #grow(): void {
@@ -134,7 +136,7 @@ export class CsvRow {
    * A count: a whole number in [0, 2³²), also written as `3.0` (a table that once had empty cells). Empty and
    * NaN cells give NO_COUNT, everything else is an error that names the place.
    */
-  count(field: number, name: string): number {
+  count(field: number): number {
     const bytes = this.#bytes;
     const end = this.#ends[field];
     let value = 0;
@@ -146,28 +148,29 @@ export class CsvRow {
       value = value * 10 + (digit - ZERO);
     }
     if (at < end) {
-      const number = this.number(field, name);
+      const number = this.number(field);
       if (number === null) return NO_COUNT;
       value = number;
     }
     if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
-      throw this.error(field, name, 'a whole number from 0 to 4294967295');
+      throw this.error(field, 'a whole number from 0 to 4294967295');
     }
     return value;
   }
 
   /** A finite number; null for empty and NaN cells. */
-  number(field: number, name: string): number | null {
+  number(field: number): number | null {
     const value = this.text(field);
     if (value === '' || /^[+-]?nan$/i.test(value)) return null;
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value)) throw this.error(field, name, 'a number');
+    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value)) throw this.error(field, 'a number');
     return Number(value);
   }
 
   /** An error about a field's value. */
-  error(field: number, name: string, expected: string): VtimeError {
+  error(field: number, expected: string): VtimeError {
     const value = this.text(field);
-    return new VtimeError('TRACE_VALUE', `column ${name} is "${value.slice(0, 60)}"`, {
+    const name = this.names[field] ?? field + 1;
+    return new VtimeError('trace_value', `column ${name} is "${value.slice(0, 60)}"`, {
       file: this.file,
       line: this.line,
       column: this.column(field),
@@ -189,7 +192,7 @@ async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'r');
   } catch (error) {
-    throw new VtimeError('TRACE_FILE', `cannot read: ${(error as NodeJS.ErrnoException).code}`, {
+    throw new VtimeError('trace_file', `cannot read: ${(error as NodeJS.ErrnoException).code}`, {
       file: path,
       expected: 'a readable file',
     });
@@ -199,7 +202,7 @@ async function openFile(path: string): Promise<FileHandle> {
 /** Refuses what is not UTF-8 text, and returns the length of a byte order mark. */
 function startOfText(bytes: Buffer, file: string): number {
   const reject = (what: string, expected: string): never => {
-    throw new VtimeError('TRACE_ENCODING', what, { file, expected });
+    throw new VtimeError('trace_encoding', what, { file, expected });
   };
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) reject('file is gzip-compressed', 'the unpacked CSV file');
   if (bytes[0] === 0x50 && bytes[1] === 0x4b) reject('file is a ZIP archive', 'the unpacked CSV file');
@@ -242,10 +245,10 @@ export async function scanCsv(
     };
 
     for (;;) {
-      if (options.signal?.aborted) throw new AbortedError('ABORTED', 'trace import was aborted', { file });
+      if (options.signal?.aborted) throw new AbortedError('aborted', 'trace import was aborted', { file });
       if (held === buffer.length) {
         if (buffer.length >= MAX_LINE_BYTES) {
-          throw new VtimeError('TRACE_CSV', `line is longer than ${MAX_LINE_BYTES} bytes`, {
+          throw new VtimeError('trace_csv', `line is longer than ${MAX_LINE_BYTES} bytes`, {
             file,
             line: line + 1,
             expected: 'a CSV file',
@@ -276,7 +279,7 @@ export async function scanCsv(
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EISDIR') {
-      throw new VtimeError('TRACE_FILE', 'is a folder', { file: path, expected: 'a CSV file' });
+      throw new VtimeError('trace_file', 'is a folder', { file: path, expected: 'a CSV file' });
     }
     throw error;
   } finally {

@@ -53,7 +53,7 @@ export interface DurationFit {
 }
 
 const NS_PER_MS = 1e6;
-/** What a recorded 0 ms stands for. */
+/** What a recorded 0 ms (anything below 1 ns) stands for. */
 const BELOW_RESOLUTION_MS = 0.5;
 /** Upper quartile of the standard normal distribution. */
 const NORMAL_P75 = 0.6744897501960817;
@@ -96,7 +96,7 @@ class Reading {
   value(name: keyof DurationStatistics): number | null {
     const recorded = this.#of[name];
     if (recorded === null || !Number.isFinite(recorded)) return null;
-    if (recorded > 0) return recorded;
+    if (recorded * NS_PER_MS >= 1) return recorded;
     this.rules.add('duration.below-resolution');
     return BELOW_RESOLUTION_MS;
   }
@@ -186,7 +186,7 @@ function describe(reading: Reading, model: DurationModel): DurationDescription |
 /**
  * The distribution of a function's execution time under a model.
  *
- * Error DURATION_MISSING if the statistics that the model needs are not recorded; `name` is the function's id.
+ * Error duration_missing if the statistics that the model needs are not recorded; `name` is the function's id.
  */
 export function fitDuration(
   statistics: DurationStatistics,
@@ -196,7 +196,7 @@ export function fitDuration(
   const reading = new Reading(statistics);
   const description = describe(reading, model);
   if (description === undefined) {
-    throw new VtimeError('DURATION_MISSING', `${name} has no duration statistics for the model ${model}`, {
+    throw new VtimeError('duration_missing', `${name} has no duration statistics for the model ${model}`, {
       value: name,
       expected: 'a function with recorded durations (select eligible functions)',
     });

@@ -4,7 +4,7 @@
  *
  * Shapes and units are in the names: `_ns` nanoseconds, `_ms` milliseconds, `_mb` megabytes, `_share` and
  * `fraction` fractions of 1. Import never draws a random number. Errors are VtimeErrors with exit code 2, a code
- * (TRACE_…, SELECT_…, DURATION_…, PROFILE_…) and the place.
+ * (trace_…, select_…, duration_…, profile_…) and the place.
  */
 export {
   functionsToArrow,
@@ -45,7 +45,7 @@ export {
   type ResolvedProfile,
   resolveProfile,
 } from './profiles.js';
-export { type ReadTraceOptions, readTrace } from './read.js';
+export { BUNDLED_TRACES, bundledTracePath, type ReadTraceOptions, readTrace } from './read.js';
 export {
   AZURE_MINUTE_CAP,
   RULES,

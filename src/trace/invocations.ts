@@ -70,7 +70,7 @@ export function columnsOf(table: Table, file: string): InvocationColumns {
   const known = columns.function_ids.length;
   const bad = columns.function_index.findIndex((index) => index >= known);
   if (bad >= 0) {
-    throw new VtimeError('TRACE_ARROW', `row ${bad} has function ${columns.function_index[bad]}`, {
+    throw new VtimeError('trace_arrow', `row ${bad} has function ${columns.function_index[bad]}`, {
       file,
       expected: `an index below ${known}, the number of functions`,
     });
@@ -157,11 +157,11 @@ export function traceFromInvocations(input: InvocationColumns, provenance: Prove
   const { function_ids, function_index, start_ns, duration_ns } = columns;
   const rows = start_ns.length;
   if (rows === 0 || function_ids.length === 0) {
-    throw new VtimeError('TRACE_EMPTY', 'no invocations', { expected: 'at least one row' });
+    throw new VtimeError('trace_empty', 'no invocations', { expected: 'at least one row' });
   }
   const last = start_ns[rows - 1] / INTERVAL_NS;
   if (last >= MAX_INTERVALS) {
-    throw new VtimeError('TRACE_SHAPE', `an invocation starts ${start_ns[rows - 1]} ns after the beginning`, {
+    throw new VtimeError('trace_shape', `an invocation starts ${start_ns[rows - 1]} ns after the beginning`, {
       expected: 'start_ns relative to the beginning of the trace, within two years',
     });
   }

@@ -77,8 +77,8 @@ export const CPU_BURST: ResolvedProfile = {
 const BUNDLED = new URL('../../../data/profiles/functions.json', import.meta.url);
 
 /**
- * Reads a profile file; without a path the bundled one. Errors: PROFILE_FILE (not readable, not JSON),
- * PROFILE_INVALID (with the path inside the document), PROFILE_DUPLICATE.
+ * Reads a profile file; without a path the bundled one. Errors: profile_file (not readable, not JSON),
+ * profile_invalid (with the path inside the document), profile_duplicate.
  */
 export function loadProfiles(path?: string): FunctionProfile[] {
   const file = path ?? 'data/profiles/functions.json';
@@ -86,7 +86,7 @@ export function loadProfiles(path?: string): FunctionProfile[] {
   try {
     document = JSON.parse(readFileSync(path ?? BUNDLED, 'utf8'));
   } catch (error) {
-    throw new VtimeError('PROFILE_FILE', `cannot read: ${error instanceof Error ? error.message : error}`, {
+    throw new VtimeError('profile_file', `cannot read: ${error instanceof Error ? error.message : error}`, {
       file,
       expected: 'a JSON file of function profiles',
     });
@@ -107,7 +107,7 @@ export function loadProfiles(path?: string): FunctionProfile[] {
     ].concat(['work_ms', 'wait_ms', 'disk', 'threads', 'barrier', 'rounds', 'until']);
     const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
     const near = unknown === undefined ? undefined : nearestName(unknown, known);
-    throw new VtimeError('PROFILE_INVALID', issue.message, {
+    throw new VtimeError('profile_invalid', issue.message, {
       file,
       path: issue.path.map(String).join('.'),
       value: unknown,
@@ -117,7 +117,7 @@ export function loadProfiles(path?: string): FunctionProfile[] {
   const names = parsed.data.profiles.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
-    throw new VtimeError('PROFILE_DUPLICATE', `two profiles are called "${twice}"`, {
+    throw new VtimeError('profile_duplicate', `two profiles are called "${twice}"`, {
       file,
       value: twice,
       expected: 'one profile per name',
@@ -214,7 +214,7 @@ function profileNamed(name: string, profiles: readonly ResolvedProfile[], path: 
   if (found) return found;
   const names = profiles.map((profile) => profile.name);
   const near = nearestName(name, names);
-  throw new VtimeError('PROFILE_UNKNOWN', `no profile "${name}"`, {
+  throw new VtimeError('profile_unknown', `no profile "${name}"`, {
     path,
     value: name,
     expected: near ? `"${near}"?` : `one of ${names.join(', ')}`,
@@ -247,14 +247,14 @@ function tableChooser(
     const exact = fits.filter((row) => row.function_id === key);
     const found = exact.length ? exact : fits;
     if (found.length !== 1) {
-      throw new VtimeError('PROFILE_TABLE', `"${key}" fits ${found.length} functions`, {
+      throw new VtimeError('profile_table', `"${key}" fits ${found.length} functions`, {
         path,
         value: key,
         expected: 'the id, or a prefix, of exactly one function',
       });
     }
     if (chosen.has(found[0])) {
-      throw new VtimeError('PROFILE_TABLE', `"${key}" names a function that has a profile already`, {
+      throw new VtimeError('profile_table', `"${key}" names a function that has a profile already`, {
         path,
         value: key,
       });
@@ -265,7 +265,7 @@ function tableChooser(
     const profile = chosen.get(row);
     if (profile) return profile;
     if ('*' in table) return profileNamed(table['*'], profiles, 'table.*');
-    throw new VtimeError('PROFILE_TABLE', `function ${row.function_id} has no profile`, {
+    throw new VtimeError('profile_table', `function ${row.function_id} has no profile`, {
       path: 'table',
       value: row.function_id,
       expected: 'an entry for every function, or "*"',
@@ -277,7 +277,7 @@ function tableChooser(
  * Gives every function a profile and says how well their lengths agree. The length that is simulated is always
  * the function's own; the error measures how far the shape is stretched.
  *
- * Errors: PROFILE_UNKNOWN, PROFILE_TABLE, PROFILE_SUITE, DURATION_MISSING (no 25th percentile).
+ * Errors: profile_unknown, profile_table, profile_suite, duration_missing (no 25th percentile).
  */
 export function mapProfiles(rows: readonly FunctionRow[], options: MappingOptions): MappingResult {
   const { mapping, cpus } = options;
@@ -291,7 +291,7 @@ export function mapProfiles(rows: readonly FunctionRow[], options: MappingOption
     const known = [...new Set(stated.map(({ suite }) => suite))];
     const wrong = suites.find((suite) => !known.includes(suite));
     if (wrong !== undefined || suites.length === 0) {
-      throw new VtimeError('PROFILE_SUITE', wrong === undefined ? 'no suite' : `no suite "${wrong}"`, {
+      throw new VtimeError('profile_suite', wrong === undefined ? 'no suite' : `no suite "${wrong}"`, {
         path: 'suites',
         value: wrong,
         expected: `some of ${known.join(', ')}`,

@@ -1,16 +1,33 @@
 // One entry for every format.
 
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { VtimeError } from '../errors.js';
+import { fileURLToPath } from 'node:url';
+import { nearestName, VtimeError } from '../errors.js';
 import { isArrowFile, type ReadArrowOptions, readArrow } from './arrow.js';
 import { type AzureOptions, readAzure2019 } from './azure2019.js';
 import type { Trace } from './schema.js';
 
+/** Traces that come with vtime, by name, as folders below data/. */
+export const BUNDLED_TRACES: Readonly<Record<string, string>> = { 'azure2019-28': 'azure2019' };
+
+/** The folder of a bundled trace. Error trace_unknown, with the near name, if there is none of that name. */
+export function bundledTracePath(name: string): string {
+  const folder = BUNDLED_TRACES[name];
+  if (folder !== undefined) return fileURLToPath(new URL(`../../../data/${folder}`, import.meta.url));
+  const names = Object.keys(BUNDLED_TRACES);
+  const near = nearestName(name, names);
+  throw new VtimeError('trace_unknown', `no bundled trace "${name}"`, {
+    value: name,
+    expected: near === undefined ? `${names.join(', ')}, or the path of a trace` : `"${near}"?`,
+  });
+}
+
 export interface ReadTraceOptions extends AzureOptions, ReadArrowOptions {}
 
 /**
- * Reads a trace: one Arrow file written by vtime, or Azure Functions 2019 as a folder or as its CSV files. What
- * a file is, is decided by its content, not by its name.
+ * Reads a trace: one Arrow file written by vtime, or Azure Functions 2019 as a folder or as its CSV files, or
+ * the name of a bundled trace. What a file is, is decided by its content, not by its name.
  *
  * Errors are VtimeErrors of class input (exit code 2); see `readArrow` and `readAzure2019` for their codes.
  */
@@ -18,9 +35,11 @@ export async function readTrace(
   paths: string | readonly string[],
   options: ReadTraceOptions = {},
 ): Promise<Trace> {
-  const list = typeof paths === 'string' ? [paths] : paths;
+  const given = typeof paths === 'string' ? [paths] : paths;
+  const isBundled = (path: string) => Object.hasOwn(BUNDLED_TRACES, path) && !existsSync(path);
+  const list = given.map((path) => (isBundled(path) ? bundledTracePath(path) : path));
   if (list.length === 0)
-    throw new VtimeError('TRACE_FILE', 'no trace given', { expected: 'a file or folder' });
+    throw new VtimeError('trace_file', 'no trace given', { expected: 'a file or folder' });
   for (const path of list) {
     const isFile = await stat(path).then(
       (info) => info.isFile(),
@@ -28,7 +47,7 @@ export async function readTrace(
     );
     if (!isFile || !(await isArrowFile(path))) continue;
     if (list.length === 1) return readArrow(path, options);
-    throw new VtimeError('TRACE_AMBIGUOUS', 'an Arrow file among several paths', {
+    throw new VtimeError('trace_ambiguous', 'an Arrow file among several paths', {
       file: path,
       expected: 'one Arrow file alone, or CSV files',
     });

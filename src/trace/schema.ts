@@ -207,7 +207,7 @@ export function makeTrace(
   provenance: Provenance,
 ): Trace {
   if (shape.intervals < 1 || counts.length !== rows.length * shape.intervals) {
-    throw new VtimeError('TRACE_SHAPE', `${counts.length} counts for ${rows.length} functions`, {
+    throw new VtimeError('trace_shape', `${counts.length} counts for ${rows.length} functions`, {
       expected: `${rows.length} × ${shape.intervals} counts and at least one interval`,
     });
   }

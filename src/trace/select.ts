@@ -65,7 +65,7 @@ function meanMs(row: FunctionRow, model: DurationModel): number {
   try {
     return fitDuration(row, model, row.function_id).mean_ns / 1e6;
   } catch (error) {
-    if (error instanceof VtimeError && error.code === 'DURATION_MISSING') return Number.NaN;
+    if (error instanceof VtimeError && error.code === 'duration_missing') return Number.NaN;
     throw error;
   }
 }
@@ -79,7 +79,7 @@ function byIds(candidates: Candidate[], ids: readonly string[]): Candidate[] {
     const found = exact.length ? exact : fits;
     if (found.length === 1) return found[0];
     if (found.length > 1) {
-      throw new VtimeError('SELECT_AMBIGUOUS', `"${id}" fits ${found.length} functions`, {
+      throw new VtimeError('select_ambiguous', `"${id}" fits ${found.length} functions`, {
         value: id,
         expected: 'a longer prefix or the whole owner/app/function',
       });
@@ -88,7 +88,7 @@ function byIds(candidates: Candidate[], ids: readonly string[]): Candidate[] {
       id,
       candidates.flatMap(({ row }) => [row.function_id, row.function ?? '']),
     );
-    throw new VtimeError('SELECT_UNKNOWN', `no function "${id}"`, {
+    throw new VtimeError('select_unknown', `no function "${id}"`, {
       value: id,
       expected: near ? `"${near}"?` : 'a function of the trace, or a prefix of one',
     });
@@ -125,7 +125,7 @@ function withoutDominant(
     const largest = kept.reduce((best, candidate) => (load(candidate) > load(best) ? candidate : best));
     if (load(largest) <= share * total) return { kept, left };
     if (pool.length <= (count ?? 1)) {
-      throw new VtimeError('SELECT_SHARE', `no choice keeps every function within ${share} of the load`, {
+      throw new VtimeError('select_share', `no choice keeps every function within ${share} of the load`, {
         path: 'maximum_share',
         value: share,
         expected: 'a larger share or fewer functions',
@@ -137,7 +137,7 @@ function withoutDominant(
 }
 
 function noFunctions(path: string): VtimeError {
-  return new VtimeError('SELECT_EMPTY', 'no function is left', {
+  return new VtimeError('select_empty', 'no function is left', {
     path,
     expected: 'a selection that keeps some',
   });
@@ -145,15 +145,15 @@ function noFunctions(path: string): VtimeError {
 
 function requireCount(value: number | undefined, path: string): void {
   if (value === undefined || (Number.isInteger(value) && value >= 1)) return;
-  throw new VtimeError('SELECT_VALUE', `is ${value}`, { path, value, expected: 'a whole number from 1' });
+  throw new VtimeError('select_value', `is ${value}`, { path, value, expected: 'a whole number from 1' });
 }
 
-/** Keeps the given functions of a trace; they stay in trace order. Errors: SELECT_… with the option's name. */
+/** Keeps the given functions of a trace; they stay in trace order. Errors: select_… with the option's name. */
 export function selectFunctions(trace: Trace, selection: FunctionSelection): Trace {
   requireCount(selection.functions, 'functions');
   const share = selection.maximum_share;
   if (share !== undefined && !(share > 0 && share <= 1)) {
-    throw new VtimeError('SELECT_VALUE', `is ${share}`, {
+    throw new VtimeError('select_value', `is ${share}`, {
       path: 'maximum_share',
       value: share,
       expected: 'in (0, 1]',
@@ -179,7 +179,7 @@ export function selectFunctions(trace: Trace, selection: FunctionSelection): Tra
   if (candidates.length === 0) throw noFunctions('functions');
   const count = selection.functions ?? candidates.length;
   if (count > candidates.length) {
-    throw new VtimeError('SELECT_TOO_FEW', `only ${candidates.length} functions fit the selection`, {
+    throw new VtimeError('select_too_few', `only ${candidates.length} functions fit the selection`, {
       path: 'functions',
       value: count,
       expected: `at most ${candidates.length}`,
@@ -196,19 +196,19 @@ export function selectFunctions(trace: Trace, selection: FunctionSelection): Tra
     ...selection,
     functions_before: rows.length,
     functions_after: chosen.length,
-    left_out_as_dominant: left.length ? left : undefined,
+    ...(left.length ? { left_out_as_dominant: left } : {}),
   };
   return rebuild(trace, chosen, { from: 0, minutes: traceShape(trace).intervals }, step);
 }
 
-/** Keeps a window of minutes. Error SELECT_MINUTES if the trace does not cover it. */
+/** Keeps a window of minutes. Error select_minutes if the trace does not cover it. */
 export function selectMinutes(trace: Trace, window: MinuteWindow): Trace {
   const { first_minute, intervals } = traceShape(trace);
   const from = window.from - first_minute;
   const fits = Number.isInteger(from) && from >= 0 && Number.isInteger(window.minutes) && window.minutes >= 1;
   if (!fits || from + window.minutes > intervals) {
     throw new VtimeError(
-      'SELECT_MINUTES',
+      'select_minutes',
       `minutes ${window.from} + ${window.minutes} are not in the trace`,
       {
         value: window.from,

@@ -55,7 +55,7 @@ function meanMs(row: Parameters<typeof fitDuration>[0], model: DurationModel): n
   try {
     return fitDuration(row, model).mean_ns / 1e6;
   } catch (error) {
-    if (error instanceof VtimeError && error.code === 'DURATION_MISSING') return null;
+    if (error instanceof VtimeError && error.code === 'duration_missing') return null;
     throw error;
   }
 }

@@ -1,0 +1,84 @@
+// vtime trace import | info: data on stdout, the report on stderr.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { traceCommand } from '../src/cli/trace.js';
+import type { TraceSummary } from '../src/trace/index.js';
+import { DURATION_HEADER, failure, folderOf } from './support/traces.js';
+
+/** Runs the command and returns what it wrote. */
+async function run(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const written = { stdout: '', stderr: '' };
+  const original = { stdout: process.stdout.write, stderr: process.stderr.write };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    process[stream].write = (chunk: string | Uint8Array) => {
+      written[stream] += chunk;
+      return true;
+    };
+  }
+  try {
+    await traceCommand().parseAsync(args, { from: 'user' });
+  } finally {
+    Object.assign(process.stdout, { write: original.stdout });
+    Object.assign(process.stderr, { write: original.stderr });
+  }
+  return written;
+}
+
+/** Two minutes; f: 3 calls of 100 ms and a cell without a number, g: 1 call, no durations. */
+const folder = () =>
+  folderOf({
+    'i.csv': 'HashOwner,HashApp,HashFunction,Trigger,1,2\no,a,f,http,3,NaN\no,a,g,timer,0,1\n',
+    'd.csv': `${DURATION_HEADER}\no,a,f,100,3,100,100,100,100,100,100,100,100,100\n`,
+  });
+
+test('import writes the Arrow file and reports on stderr what it kept and repaired', async () => {
+  const out = join(folderOf({}), 'day.arrow');
+  const { stdout, stderr } = await run('import', folder(), '-o', out);
+  assert.is(stdout, '');
+  assert.ok(existsSync(out));
+  assert.match(stderr, 'i.csv (invocations): 2 rows read, 2 kept, 0 dropped');
+  assert.match(stderr, 'invocations.nan × 1, repaired: empty or NaN count, read as 0 (first: i.csv:2:14)');
+  assert.match(stderr, 'durations.missing × 1, kept');
+  assert.match(stderr, 'invocations: 4');
+});
+
+test('info prints totals, offered concurrency and top functions on stdout', async () => {
+  const { stdout, stderr } = await run('info', folder(), '--top', '1');
+  assert.is(stderr, '');
+  assert.match(stdout, 'functions: 2 (1 without durations)');
+  assert.match(stdout, 'intervals: 2 of 60 s, minutes 1 to 2');
+  // 3 calls × 0.1 s / 120 s = 0.0025
+  assert.match(stdout, 'offered concurrency: 0.003 (model percentiles)');
+  assert.match(stdout, 'top 1 by invocations:');
+});
+
+test('info of the Arrow file and of its source give the same JSON', async () => {
+  const source = folder();
+  const out = join(folderOf({}), 'day.arrow');
+  const imported = await run('import', source, '-o', out, '--json', '--quiet');
+  assert.is(imported.stderr, '');
+  const { stdout } = await run('info', out, '--json');
+  assert.is(stdout, imported.stdout);
+  const summary: TraceSummary = JSON.parse(stdout);
+  assert.is(summary.invocations, 4);
+  assert.is(summary.offered_concurrency, 0.0025);
+  assert.is(summary.offered_concurrency_of_averages, 0.0025);
+  assert.equal(
+    summary.top.map(({ function_id, mean_interarrival_ms }) => [function_id, mean_interarrival_ms]),
+    // 120 s / 3 calls, 120 s / 1 call
+    [
+      ['o/a/f', 40_000],
+      ['o/a/g', 120_000],
+    ],
+  );
+});
+
+test('mistakes reach the caller as errors with exit code 2', async () => {
+  assert.is((await failure(() => run('info', join(folder(), 'absent.csv')))).exitCode, 2);
+  assert.is((await failure(() => run('info', folder(), '--top', 'many'))).code, 'usage');
+});
+
+test.run();
