@@ -140,7 +140,13 @@ export const P_DIGEST: u32 = 44;
 export const P_ENQ_LAST: u32 = 45;
 /** 0: a stall ends the run, 1: all ext tasks fall back to fair. */
 export const P_ON_STALL_FALLBACK: u32 = 46;
-export const P_COUNT: u32 = 48;
+/** Number of statistics classes. */
+export const P_CLASSES: u32 = 47;
+/** First instruction of a control-plane task (its receive); statistics classes of these tasks and of server masters. */
+export const P_CONTROL_PC: u32 = 48;
+export const P_CONTROL_STATS: u32 = 49;
+export const P_MASTER_STATS: u32 = 50;
+export const P_COUNT: u32 = 56;
 
 export const KERNEL_6_11_SCX: u32 = 0;
 export const KERNEL_6_12: u32 = 1;
@@ -190,7 +196,7 @@ export const DIST_PARETO: u32 = 5;
 export const DIST_EMPIRICAL: u32 = 6;
 
 // ---- programs -------------------------------------------------------------------------------------------
-// u8 op, u8 flags, u16 reg, u32 a, u64 value. A time operand is `value` (ns, or MHz·ns for RUN) unless a flag says otherwise.
+// u8 op, u8 flags, u16 reg, u32 a, u64 value. A time operand is `value` in ns (for OP_RUN at the reference frequency) unless a flag says otherwise.
 
 export const INSTRUCTION_BYTES: u32 = 16;
 /** The operand is a draw from distribution a. */
@@ -203,6 +209,9 @@ export const FLAG_DISK: u32 = 4;
 export const FLAG_SPIN: u32 = 8;
 /** Queue or barrier operand is the task's own (container) one. */
 export const FLAG_OWN: u32 = 16;
+
+/** The operand is the control-plane work of the current job. */
+export const FLAG_OVERHEAD: u32 = 32;
 
 /** Use the CPU for an amount of work. */
 export const OP_RUN: u32 = 1;
@@ -297,10 +306,11 @@ export const SRC_MAX_ARRIVALS: u32 = 32;
 export const SRC_START: u32 = 40;
 /** u32 statistics class */
 export const SRC_STATS: u32 = 48;
-/** u32 domain of the spawned tasks: NONE, a domain, or DOMAIN_ROUND_ROBIN */
+/** u32 domain of the spawned tasks: NONE (the template's), a domain, DOMAIN_ROUND_ROBIN or DOMAIN_RANDOM */
 export const SRC_DOMAIN: u32 = 52;
 
 export const DOMAIN_ROUND_ROBIN: u32 = 0xfffffffe;
+export const DOMAIN_RANDOM: u32 = 0xfffffffd;
 
 export const SOURCE_RENEWAL: u32 = 0;
 export const SOURCE_COUNTS: u32 = 1;
@@ -329,6 +339,46 @@ export const FN_HASH: u32 = 24;
 /** u32 1: busy poller */
 export const FN_POLLER: u32 = 32;
 
+// ---- run counters (SECTION_SUMMARY), in the order of assembly/core/counters.ts ---------------------------
+
+/** Events handled. */
+export const R_EVENTS: u32 = 0;
+export const R_ARRIVED: u32 = 1;
+export const R_COMPLETED: u32 = 2;
+export const R_DROPPED: u32 = 3;
+/** In the system at the end. */
+export const R_ALIVE: u32 = 4;
+/** ∫ N dt, ns. */
+export const R_NUMBER_AREA: u32 = 5;
+export const R_SWITCHES: u32 = 9;
+export const R_MIGRATIONS: u32 = 10;
+export const R_WAKEUPS: u32 = 11;
+export const R_DISPATCHES: u32 = 12;
+export const R_STEALS: u32 = 13;
+export const R_KICKS: u32 = 14;
+export const R_PREEMPTIONS: u32 = 15;
+/** Fingerprint of every (time, CPU, task, decision). */
+export const R_DIGEST: u32 = 16;
+export const R_INSTRUCTIONS: u32 = 18;
+export const R_BALANCE_PULLS: u32 = 19;
+export const R_NEWIDLE_PULLS: u32 = 20;
+export const R_CONTAINERS_GROWN: u32 = 21;
+export const R_REASSIGNMENTS: u32 = 22;
+export const R_UNMAPPED: u32 = 23;
+export const R_BUCKETS_OCCUPIED: u32 = 24;
+export const R_BUCKET_LARGEST: u32 = 25;
+export const R_ASSIGNED: u32 = 26;
+/** Simulated time at the end, ns. */
+export const R_END_NS: u32 = 27;
+/** CPU time spent polling, ns. */
+export const R_POLL_NS: u32 = 28;
+export const R_QUEUE_PEAK: u32 = 29;
+/** ∫ runnable tasks dt, ns. */
+export const R_RUNNABLE_AREA: u32 = 30;
+export const R_PEAK_TASKS: u32 = 33;
+/** ∫ worker queue length dt, ns. */
+export const R_QUEUE_AREA: u32 = 34;
+
 // ---- results --------------------------------------------------------------------------------------------
 
 export const OUTCOME_BUDGET: u32 = 0;
@@ -355,7 +405,7 @@ export const STATE_IO: u32 = 7;
 export const STATE_SIBLINGS: u32 = 8; // asleep in a join or barrier
 export const STATE_COUNT: u32 = 9;
 
-/** u64 array indexed by the R_ constants. */
+/** u64 array indexed by the R_ constants: the run counters. */
 export const SECTION_SUMMARY: u32 = 101;
 /** Per CPU, 64 B u64: busy ns, idle ns, overhead ns, energy pJ, switches, migrations in, idle entries, reserved. */
 export const SECTION_CPU_RESULTS: u32 = 102;
@@ -365,8 +415,41 @@ export const SECTION_CLASS_RESULTS: u32 = 103;
 export const SECTION_HISTOGRAMS: u32 = 104;
 /** Non-empty histogram buckets, 16 B: u32 bucket index, u32 reserved, u64 count. */
 export const SECTION_BUCKETS: u32 = 105;
+/** Per package, 64 B u64: uncore energy pJ, then idle ns by state of its cores (at most 7). */
+export const SECTION_PACKAGE_RESULTS: u32 = 107;
 /** Busy time by frequency, 16 B: u64 MHz, u64 ns. */
 export const SECTION_FREQUENCY_RESULTS: u32 = 106;
+
+// CLS_: u64 counters of a statistics class (SECTION_CLASS_RESULTS); only measured jobs count from CLS_MEASURED on.
+export const CLS_ARRIVED: u32 = 0;
+export const CLS_COMPLETED: u32 = 1;
+export const CLS_DROPPED: u32 = 2;
+export const CLS_MEASURED: u32 = 3;
+export const CLS_LATENCY_NS: u32 = 4;
+export const CLS_WORKER_DURATION_NS: u32 = 5;
+export const CLS_CPU_NS: u32 = 6;
+/** Σ latency × CPU time / worker duration */
+export const CLS_COST_NS: u32 = 7;
+/** Σ uncontended duration */
+export const CLS_DURATION_NS: u32 = 8;
+/** STATE_COUNT sums of time per state */
+export const CLS_STATES_NS: u32 = 9;
+export const CLS_COUNT: u32 = 18;
+
+// Rows of finished invocations in the ring, 256 B of u64: arrival, latency, worker duration, CPU time, duration,
+// source | class << 32, domain | container << 32, ordinal, then STATE_COUNT times.
+export const ROW_BYTES: u32 = 256;
+export const ROW_ARRIVAL: u32 = 0;
+export const ROW_LATENCY: u32 = 8;
+export const ROW_WORKER_DURATION: u32 = 16;
+export const ROW_CPU: u32 = 24;
+export const ROW_DURATION: u32 = 32;
+export const ROW_SOURCE: u32 = 40;
+export const ROW_CLASS: u32 = 44;
+export const ROW_DOMAIN: u32 = 48;
+export const ROW_CONTAINER: u32 = 52;
+export const ROW_ORDINAL: u32 = 56;
+export const ROW_STATES: u32 = 64;
 
 export const HISTOGRAM_LATENCY: u32 = 0;
 export const HISTOGRAM_WORKER_DURATION: u32 = 1;

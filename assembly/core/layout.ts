@@ -97,6 +97,10 @@ export const DOMAIN_MASK: usize = 0x001a_1000;
 export const CPU_DOMAIN: usize = 0x001a_2000;
 /** State of the running policy, 64 KiB. */
 export const POLICY_STATE: usize = 0x001b_0000;
+/** Task templates, 64 B: TT_ record with the first slot and the number of tasks made so far behind it (kernel/spawn.ts). */
+export const TEMPLATE_SHIFT: u32 = 6;
+export const TEMPLATES: usize = 0x001c_0000;
+export const MAX_TEMPLATES: u32 = 4096;
 /** DSQ records, 64 B, fields in kernel/dsq.ts. The first MAX_CPUS are the local DSQs, then the global one, then user DSQs. */
 export const DSQ_SHIFT: u32 = 6;
 export const DSQS: usize = 0x0020_0000;
@@ -109,7 +113,7 @@ export const DISTRIBUTIONS: usize = 0x0090_0000; // DIST_STRIDE each, 16384
 export const MAX_DISTRIBUTIONS: u32 = 16384;
 export const FUNCTIONS: usize = 0x00a0_0000; // 256 B each: FN_ record, then running state (workload/worker.ts)
 export const FUNCTION_SHIFT: u32 = 8;
-/** IATCHBL buckets and other control-plane state, 1 MiB. */
+/** Control-plane state, 1 MiB: domain counters, then IATCHBL's buckets (workload/assignment.ts). */
 export const WORKER_STATE: usize = 0x00b0_0000;
 /** Statistics classes, 256 B of u64 counters each. */
 export const CLASS_SHIFT: u32 = 8;

@@ -1,0 +1,73 @@
+// Run counters, u64 each at COUNTERS, in memory so that the host can read (and a test can falsify) them between
+// slices. The two sides of each conservation law are kept by different code.
+
+import { COUNTERS, PARAMS } from './layout';
+
+export const EVENTS: u32 = 0;
+export const ARRIVED: u32 = 1;
+export const COMPLETED: u32 = 2;
+export const DROPPED: u32 = 3;
+export const ALIVE: u32 = 4;
+/** ∫ N dt, taken at each change of N, ns. */
+export const NUMBER_AREA: u32 = 5;
+export const NUMBER_SINCE: u32 = 6;
+/** Σ time in system of finished jobs, ns. */
+export const SOJOURN: u32 = 7;
+/** Σ CPU time of tasks that have exited, ns. */
+export const EXITED_CPU: u32 = 8;
+export const SWITCHES: u32 = 9;
+export const MIGRATIONS: u32 = 10;
+export const WAKEUPS: u32 = 11;
+export const DISPATCHES: u32 = 12;
+export const STEALS: u32 = 13;
+export const KICKS: u32 = 14;
+export const PREEMPTIONS: u32 = 15;
+export const DIGEST: u32 = 16;
+export const ROWS: u32 = 17;
+export const INSTRUCTIONS: u32 = 18;
+export const BALANCE_PULLS: u32 = 19;
+export const NEWIDLE_PULLS: u32 = 20;
+export const CONTAINERS_GROWN: u32 = 21;
+export const REASSIGNMENTS: u32 = 22;
+export const UNMAPPED: u32 = 23;
+export const BUCKETS_OCCUPIED: u32 = 24;
+export const BUCKET_LARGEST: u32 = 25;
+export const ASSIGNED: u32 = 26;
+export const END_NS: u32 = 27;
+export const POLL_NS: u32 = 28;
+export const QUEUE_PEAK: u32 = 29;
+/** ∫ (runnable tasks) dt, ns: its mean is the load the kernel would average. */
+export const RUNNABLE_AREA: u32 = 30;
+export const RUNNABLE_SINCE: u32 = 31;
+export const RUNNABLE: u32 = 32;
+export const PEAK_TASKS: u32 = 33;
+/** ∫ (jobs in the worker's FIFO) dt, ns, and the instant it is integrated to. */
+export const QUEUE_AREA: u32 = 34;
+export const QUEUE_SINCE: u32 = 35;
+export const COUNTERS_USED: u32 = 40;
+
+// @ts-ignore: decorator
+@inline
+export function counter(index: u32): u64 {
+  return load<u64>(COUNTERS + ((index as usize) << 3));
+}
+
+// @ts-ignore: decorator
+@inline
+export function count(index: u32, amount: u64 = 1): void {
+  const at = COUNTERS + ((index as usize) << 3);
+  store<u64>(at, load<u64>(at) + amount);
+}
+
+// @ts-ignore: decorator
+@inline
+export function setCounter(index: u32, value: u64): void {
+  store<u64>(COUNTERS + ((index as usize) << 3), value);
+}
+
+/** Parameter of the model, P_… in abi.ts. */
+// @ts-ignore: decorator
+@inline
+export function param(index: u32): u64 {
+  return load<u64>(PARAMS + ((index as usize) << 3));
+}

@@ -1,0 +1,46 @@
+// How a run ends early: the first failure wins, and the run loop returns it after the current event.
+
+/** A capacity of layout.ts is used up; detail = the capacity. */
+export const FAIL_TASKS: u32 = 1;
+export const FAIL_JOBS: u32 = 2;
+export const FAIL_MEMORY: u32 = 3;
+export const FAIL_CONTAINERS: u32 = 4;
+export const FAIL_WHEEL: u32 = 5;
+/** The policy broke a rule of the kernel. */
+export const FAIL_LOCAL_AFFINITY: u32 = 20;
+export const FAIL_VTIME_INTO_BUILTIN: u32 = 21;
+export const FAIL_MIXED_DSQ: u32 = 22;
+export const FAIL_INVALID_CPU: u32 = 23;
+export const FAIL_DOUBLE_INSERT: u32 = 24;
+/** The engine contradicts itself. */
+export const FAIL_CONSERVATION: u32 = 40;
+export const FAIL_LITTLE: u32 = 41;
+export const FAIL_CPU_TIME: u32 = 42;
+export const FAIL_STATE_SUM: u32 = 43;
+export const FAIL_PROGRAM: u32 = 44;
+/** No progress at one instant within the bound. */
+export const FAIL_LIVELOCK: u32 = 60;
+/** A runnable ext task has not run for the watchdog's timeout. */
+export const FAIL_WATCHDOG: u32 = 61;
+export const FAIL_DEADLOCK: u32 = 62;
+
+export let failure: u32 = 0;
+/** Task slot, CPU and further number that belong to the failure. */
+export let failureTask: u32 = 0;
+export let failureCpu: u32 = 0;
+export let failureDetail: u64 = 0;
+
+export function failureReset(): void {
+  failure = 0;
+  failureTask = 0;
+  failureCpu = 0;
+  failureDetail = 0;
+}
+
+export function fail(code: u32, task: u32, cpu: u32, detail: u64): void {
+  if (failure != 0) return;
+  failure = code;
+  failureTask = task;
+  failureCpu = cpu;
+  failureDetail = detail;
+}

@@ -1,0 +1,84 @@
+// The ABI: create, run, read.
+//
+//   place(bytes)            where the host writes a model image of that size; memory may have grown
+//   create(address)         takes the image over; 0, or an IMAGE_… error
+//   run(events, untilNs)    handles events; OUTCOME_… says why it returned
+//   finish()                closes the books; OUTCOME_COMPLETED, or OUTCOME_INVARIANT
+//   result()                address of the result image
+//   failure…()              what went wrong, with OUTCOME_STALLED and worse
+//   rows…()                 rows of finished invocations, to be drained between slices
+
+import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
+import { arenaAllocate, arenaReset } from './core/arena';
+import { COUNTERS_USED } from './core/counters';
+import { failure, failureCpu, failureDetail, failureTask } from './core/failure';
+import { ARENA, COUNTERS } from './core/layout';
+import { now } from './kernel/events';
+import { loadModel } from './model';
+import { finish as closeBooks, writeResult } from './result';
+import { runEvents } from './run';
+import { rowsAddress, rowsClear, rowsUsed } from './workload/rows';
+
+export function place(bytes: u32): usize {
+  arenaReset(ARENA);
+  return arenaAllocate(bytes);
+}
+
+export function create(address: usize): u32 {
+  return loadModel(address);
+}
+
+export function run(maxEvents: u32, untilNs: u64): u32 {
+  return runEvents(maxEvents, untilNs);
+}
+
+export function finish(): u32 {
+  closeBooks();
+  return failure == 0 ? OUTCOME_COMPLETED : OUTCOME_INVARIANT;
+}
+
+export function result(): usize {
+  return writeResult();
+}
+
+/** Simulated time, ns. */
+export function time(): u64 {
+  return now;
+}
+
+export function failureCode(): u32 {
+  return failure;
+}
+
+export function failureTaskSlot(): u32 {
+  return failureTask;
+}
+
+export function failureCpuIndex(): u32 {
+  return failureCpu;
+}
+
+export function failureNumber(): u64 {
+  return failureDetail;
+}
+
+/** Address of the run counters: R_… in abi.ts, u64 each. */
+export function counters(): usize {
+  return COUNTERS;
+}
+
+export function countersLength(): u32 {
+  return COUNTERS_USED;
+}
+
+export function rows(): usize {
+  return rowsAddress();
+}
+
+export function rowCount(): u32 {
+  return rowsUsed();
+}
+
+export function clearRows(): void {
+  rowsClear();
+}

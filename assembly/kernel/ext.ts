@@ -1,0 +1,317 @@
+// The sched_ext core: what the kernel does around a policy's callbacks (kernel/sched/ext.c). Policies call the
+// functions in the second half, which carry the names of the kfuncs.
+
+import { KERNEL_7_3, P_ENQ_LAST, P_KERNEL, P_POLICY, POLICY_NONE, STATE_LOCAL } from '../abi';
+import { count, DISPATCHES, KICKS, param } from '../core/counters';
+import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
+import { CPU_SHIFT, IDLE_MASK } from '../core/layout';
+import {
+  opsDequeue,
+  opsDispatch,
+  opsEnqueue,
+  opsHasSelectCpu,
+  opsQuiescent,
+  opsRunnable,
+  opsRunning,
+  opsSelectCpu,
+  opsStopping,
+} from '../policy/ops';
+import { CPU_CURR } from './cpu';
+import {
+  DSQ_GLOBAL,
+  DSQ_NONE,
+  dsqFirst,
+  dsqInsertVtime,
+  dsqIsLocal,
+  dsqLocal,
+  dsqNext,
+  dsqNr,
+  dsqPushHead,
+  dsqPushTail,
+  dsqRemove,
+} from './dsq';
+import { resched } from './events';
+import { maskAddress, maskClear, maskFirstAnd, maskTest, nrCpus } from './mask';
+import { noteDispatch, noteLocal, taskMove, wakeIdleCpu } from './sched';
+import {
+  FLAG_QUEUED,
+  TASK_CLASS,
+  TASK_CPU,
+  TASK_DIRECT_DSQ,
+  TASK_DSQ,
+  TASK_FLAGS,
+  TASK_MASK,
+  TASK_PID,
+  TASK_SLICE,
+} from './task';
+import { CLASS_EXT } from '../abi';
+
+/** SCX_SLICE_DFL */
+export const SLICE_DEFAULT: u64 = 20000000;
+/** SCX_DSP_MAX_LOOPS */
+const DISPATCH_MAX_LOOPS: u32 = 32;
+
+export const ENQ_WAKEUP: u32 = 1;
+export const ENQ_LAST: u32 = 2;
+export const ENQ_HEAD: u32 = 4;
+export const ENQ_PREEMPT: u32 = 8;
+
+export const KICK_IDLE: u32 = 1;
+export const KICK_PREEMPT: u32 = 2;
+
+/** A policy is loaded. */
+export let extEnabled: bool = false;
+let enqLast: bool = false;
+let dequeueOnLeave: bool = false;
+/** CPU whose dispatch() is running. */
+let dispatchCpu: u32 = 0;
+/** Tasks that dispatch() has moved so far. */
+let dispatchMoved: u32 = 0;
+
+export function extInit(): void {
+  extEnabled = param(P_POLICY) != POLICY_NONE;
+  enqLast = param(P_ENQ_LAST) != 0;
+  dequeueOnLeave = param(P_KERNEL) >= KERNEL_7_3;
+  dispatchMoved = 0;
+}
+
+// @ts-ignore: decorator
+@inline
+function allowed(t: u32, cpu: u32): bool {
+  const mask = load<u32>(t, TASK_MASK);
+  return mask == 0 || maskTest(maskAddress(mask), cpu);
+}
+
+// @ts-ignore: decorator
+@inline
+function queued(t: u32): bool {
+  return (load<u16>(t, TASK_FLAGS) & FLAG_QUEUED) != 0;
+}
+
+// ---- class operations, called by sched.ts ---------------------------------------------------------------
+
+/** Not called for tasks that may run on one CPU only. */
+export function extSelectCpu(t: u32, prev: u32, wakeup: bool): u32 {
+  const mask = load<u32>(t, TASK_MASK);
+  if (mask != 0) {
+    const first = maskFirstAnd(maskAddress(mask), maskAddress(0));
+    let others: u64 = 0;
+    for (let w: u32 = 0; w < 8; w++) others += popcnt(load<u64>(maskAddress(mask) + (w << 3)));
+    if (others == 1) return first as u32;
+  }
+  const cpu = opsHasSelectCpu() ? opsSelectCpu(t, prev, wakeup ? ENQ_WAKEUP : 0) : selectCpuDefault(t, prev);
+  if (cpu >= nrCpus) {
+    fail(FAIL_INVALID_CPU, load<u32>(t, TASK_PID), cpu, nrCpus);
+    return prev;
+  }
+  // The policy may name any CPU; the task goes to one it may run on (select_fallback_rq()).
+  return allowed(t, cpu) ? cpu : (maskFirstAnd(maskAddress(mask), maskAddress(0)) as u32);
+}
+
+/** scx_select_cpu_dfl(): the previous CPU if idle, else any idle one; then straight into its local DSQ. */
+function selectCpuDefault(t: u32, prev: u32): u32 {
+  const cpu = pickIdleNear(t, prev);
+  if (cpu < 0) return prev;
+  store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
+  store<u32>(t, dsqLocal(cpu as u32), TASK_DIRECT_DSQ);
+  return cpu as u32;
+}
+
+export function extEnqueue(t: u32, cpu: u32, wakeup: bool): void {
+  store<u32>(t, cpu, TASK_CPU);
+  opsRunnable(t, wakeup ? ENQ_WAKEUP : 0);
+  doEnqueue(t, cpu, wakeup ? ENQ_WAKEUP : 0);
+}
+
+/** do_enqueue_task() */
+function doEnqueue(t: u32, cpu: u32, flags: u32): void {
+  const direct = load<u32>(t, TASK_DIRECT_DSQ);
+  if (direct != DSQ_NONE) {
+    store<u32>(t, DSQ_NONE, TASK_DIRECT_DSQ);
+    // SCX_DSQ_LOCAL means the CPU the task ends up on.
+    dispatchEnqueue(dsqIsLocal(direct) ? dsqLocal(cpu) : direct, t, flags);
+    return;
+  }
+  if ((flags & ENQ_LAST) != 0 && !enqLast) {
+    dispatchEnqueue(dsqLocal(cpu), t, flags);
+    return;
+  }
+  opsEnqueue(t, flags);
+}
+
+export function extDequeue(t: u32, sleep: bool): void {
+  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) {
+    opsDequeue(t);
+    dsqRemove(t);
+  } else {
+    opsStopping(t, false);
+  }
+  if (sleep) opsQuiescent(t);
+}
+
+/** balance_one() and pick_task_scx(): what runs next on `cpu`, `prev` itself if it keeps the CPU, 0 if nothing. */
+export function extPick(cpu: u32, prev: u32): u32 {
+  const prevExt = prev != 0 && load<u8>(prev, TASK_CLASS) == CLASS_EXT;
+  const prevQueued = prevExt && queued(prev);
+  if (prevQueued && load<u64>(prev, TASK_SLICE) != 0) return prev;
+  const local = dsqLocal(cpu);
+  if (dsqNr(local) == 0 && !consume(DSQ_GLOBAL, cpu)) {
+    let loops = DISPATCH_MAX_LOOPS;
+    dispatchCpu = cpu;
+    do {
+      dispatchMoved = 0;
+      count(DISPATCHES);
+      opsDispatch(cpu, prevExt ? prev : 0);
+      if (prevQueued && load<u64>(prev, TASK_SLICE) != 0) return prev;
+      if (dsqNr(local) != 0 || consume(DSQ_GLOBAL, cpu)) break;
+      if (--loops == 0) {
+        resched(cpu);
+        break;
+      }
+    } while (dispatchMoved != 0);
+  }
+  const t = dsqFirst(local);
+  if (t != 0) {
+    if (load<u64>(t, TASK_SLICE) == 0) store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
+    return t;
+  }
+  if (prevQueued && !enqLast) {
+    store<u64>(prev, SLICE_DEFAULT, TASK_SLICE);
+    return prev;
+  }
+  return 0;
+}
+
+/** put_prev_task_scx(); a task that went to sleep has been stopped by extDequeue(). */
+export function extPutPrev(cpu: u32, t: u32, next: u32): void {
+  if (!queued(t)) return;
+  opsStopping(t, true);
+  if (load<u64>(t, TASK_SLICE) != 0) {
+    dispatchEnqueue(dsqLocal(cpu), t, ENQ_HEAD);
+    return;
+  }
+  doEnqueue(t, cpu, next == 0 ? ENQ_LAST : 0);
+}
+
+export function extSetNext(cpu: u32, t: u32): void {
+  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) dsqRemove(t);
+  opsRunning(t);
+}
+
+export function extTick(cpu: u32, t: u32): void {
+  if (load<u64>(t, TASK_SLICE) == 0) resched(cpu);
+}
+
+/** sched_yield() without ops.yield: the slice is gone. */
+export function extYield(cpu: u32, t: u32): void {
+  store<u64>(t, 0, TASK_SLICE);
+  resched(cpu);
+}
+
+// ---- what policies call ---------------------------------------------------------------------------------
+
+/** dispatch_enqueue(): FIFO insertion; an idle CPU that gets a local task is rescheduled. */
+function dispatchEnqueue(d: u32, t: u32, flags: u32): void {
+  if ((flags & ENQ_HEAD) != 0) dsqPushHead(d, t);
+  else dsqPushTail(d, t);
+  if (!dsqIsLocal(d)) return;
+  const cpu = d >> (31 - clz(dsqLocal(1)));
+  if (!allowed(t, cpu)) fail(FAIL_LOCAL_AFFINITY, load<u32>(t, TASK_PID), cpu, load<u32>(t, TASK_MASK));
+  if (load<u32>(t, TASK_CPU) != cpu) taskMove(t, cpu);
+  const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
+  if (curr == 0) {
+    wakeIdleCpu(cpu);
+  } else {
+    noteLocal(t);
+    if ((flags & ENQ_PREEMPT) != 0 && load<u8>(curr, TASK_CLASS) == CLASS_EXT) {
+      store<u64>(curr, 0, TASK_SLICE);
+      resched(cpu);
+    }
+  }
+}
+
+/** scx_bpf_dsq_insert(): FIFO insertion with a slice (0 keeps what is left, at least 1 ns). */
+export function dsqInsert(t: u32, d: u32, slice: u64, flags: u32): void {
+  setSlice(t, slice);
+  dispatchEnqueue(d, t, flags);
+}
+
+/** scx_bpf_dsq_insert() from select_cpu(): into the local DSQ of the CPU that is returned; enqueue() is skipped. */
+export function dsqInsertDirect(t: u32, cpu: u32, slice: u64): void {
+  if (load<u32>(t, TASK_DIRECT_DSQ) != DSQ_NONE) {
+    fail(FAIL_DOUBLE_INSERT, load<u32>(t, TASK_PID), cpu, 0);
+    return;
+  }
+  setSlice(t, slice);
+  store<u32>(t, dsqLocal(cpu), TASK_DIRECT_DSQ);
+}
+
+/** scx_bpf_dsq_insert_vtime() */
+export function dsqInsertByVtime(t: u32, d: u32, slice: u64, vtime: u64): void {
+  setSlice(t, slice);
+  dsqInsertVtime(d, t, vtime);
+}
+
+// @ts-ignore: decorator
+@inline
+function setSlice(t: u32, slice: u64): void {
+  if (slice != 0) store<u64>(t, slice, TASK_SLICE);
+  else if (load<u64>(t, TASK_SLICE) == 0) store<u64>(t, 1, TASK_SLICE);
+}
+
+/** consume_dispatch_q(): moves the first task of d that may run on `cpu` into the CPU's local DSQ. */
+function consume(d: u32, cpu: u32): bool {
+  let t = dsqFirst(d);
+  while (t != 0 && !allowed(t, cpu)) t = dsqNext(d, t);
+  if (t == 0) return false;
+  if (dequeueOnLeave && d > DSQ_GLOBAL) opsDequeue(t);
+  dsqRemove(t);
+  if (load<u32>(t, TASK_CPU) != cpu) taskMove(t, cpu);
+  dsqPushTail(dsqLocal(cpu), t);
+  return true;
+}
+
+/** scx_bpf_dsq_move_to_local() inside dispatch(). */
+export function dsqMoveToLocal(d: u32): bool {
+  if (!consume(d, dispatchCpu)) return false;
+  dispatchMoved++;
+  noteDispatch();
+  return true;
+}
+
+/** scx_bpf_kick_cpu() */
+export function kickCpu(cpu: u32, flags: u32): void {
+  count(KICKS);
+  const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
+  if (curr == 0) {
+    wakeIdleCpu(cpu);
+    return;
+  }
+  if ((flags & KICK_IDLE) != 0) return;
+  if ((flags & KICK_PREEMPT) != 0 && load<u8>(curr, TASK_CLASS) == CLASS_EXT) store<u64>(curr, 0, TASK_SLICE);
+  resched(cpu);
+}
+
+/** scx_bpf_test_and_clear_cpu_idle() */
+// @ts-ignore: decorator
+@inline
+export function testAndClearCpuIdle(cpu: u32): bool {
+  if (!maskTest(IDLE_MASK, cpu)) return false;
+  maskClear(IDLE_MASK, cpu);
+  return true;
+}
+
+/** scx_bpf_pick_idle_cpu() among the CPUs of a mask: the lowest idle one, no longer idle to others; -1 if none. */
+// @ts-ignore: decorator
+@inline
+export function pickIdleCpu(mask: usize): i32 {
+  const cpu = maskFirstAnd(IDLE_MASK, mask);
+  if (cpu >= 0) maskClear(IDLE_MASK, cpu as u32);
+  return cpu;
+}
+
+/** The previous CPU if it is idle and allowed, else any idle allowed one; -1 if none. */
+export function pickIdleNear(t: u32, prev: u32): i32 {
+  if (allowed(t, prev) && testAndClearCpuIdle(prev)) return prev as i32;
+  return pickIdleCpu(maskAddress(load<u32>(t, TASK_MASK)));
+}

@@ -1,0 +1,405 @@
+// The interpreter of task programs. Instructions run while the task has a CPU; those that take no time run at once,
+// until one uses the CPU, waits, or ends the task.
+//
+// An instruction is 16 B: u8 op, u8 flags, u16 register, u32 a, u64 value (abi.ts, OP_…).
+
+import {
+  FLAG_DRAW,
+  FLAG_OF_JOB,
+  FLAG_OVERHEAD,
+  FLAG_OWN,
+  FLAG_SPIN,
+  NONE,
+  OP_AFFINITY,
+  OP_BARRIER,
+  OP_BLOCK,
+  OP_BRANCH,
+  OP_CONTROL,
+  OP_EXIT,
+  OP_FINISH,
+  OP_FORK,
+  OP_JOIN,
+  OP_JUMP,
+  OP_LOOP,
+  OP_RECEIVE,
+  OP_RUN,
+  OP_SEND,
+  OP_SET,
+  OP_SIGNAL,
+  OP_SLEEP,
+  OP_SPIN,
+  OP_SPIN_EVENT,
+  OP_WAKE,
+  OP_YIELD,
+  CLASS_EXT,
+  STATE_IO,
+  STATE_QUEUED,
+  STATE_RUNNING,
+  STATE_SIBLINGS,
+} from '../abi';
+import { count, INSTRUCTIONS } from '../core/counters';
+import { drawValue } from '../core/distribution';
+import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
+import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
+import { draw64, entityKey, mulQ32 } from '../core/random';
+import { controlStep, jobFinished } from '../workload/service';
+import {
+  BARRIER_OWNER,
+  BARRIER_SIGNALLED,
+  barrierAddWaiter,
+  barrierArrive,
+  barrierCreate,
+  barrierFree,
+  barrierRelease,
+  releaseWaiter,
+} from './barrier';
+import { CPU_WORK_BEGIN } from './cpu';
+import { now, resched, timerSet } from './events';
+import { extYield } from './ext';
+import { fairYield } from './fair';
+import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
+import { maskAddress, maskTest } from './mask';
+import { queueAddWaiter, queuePop, queuePush, queueTakeWaiter } from './queue';
+import { deactivate, leaveRunning, updateCurr, wakeUp, wakeUpNew } from './sched';
+import { noteForegroundExit, taskFork, templateTask } from './spawn';
+import {
+  FLAG_BACKGROUND,
+  FLAG_CONTROL,
+  FLAG_MAIN,
+  FLAG_WAKE_PENDING,
+  MODE_NONE,
+  MODE_RUN,
+  MODE_SPIN,
+  MODE_SPIN_EVENT,
+  STATE_BLOCKED,
+  STATE_DEAD,
+  STATE_SLEEPING,
+  TASK_BARRIER,
+  TASK_CHILDREN,
+  TASK_CLASS,
+  TASK_DRAW,
+  TASK_FLAGS,
+  TASK_JOB,
+  TASK_KEY,
+  TASK_MASK,
+  TASK_MODE,
+  TASK_PARENT,
+  TASK_PC,
+  TASK_PID,
+  TASK_QUEUE,
+  TASK_REGISTERS,
+  TASK_STATE,
+  TASK_WAIT_NEXT,
+  TASK_WORK,
+} from './task';
+
+/** More instructions than this without time passing is a livelock. */
+const MAX_INSTRUCTIONS_AT_ONCE: u32 = 1000000;
+
+let program: usize = 0;
+let programLength: u32 = 0;
+let referenceMhz: u64 = 1;
+
+export function programInit(address: usize, length: u32, mhz: u64): void {
+  program = address;
+  programLength = length;
+  referenceMhz = mhz;
+}
+
+/** The next instruction uses the CPU: it may be started before the costs of the switch are paid. */
+// @ts-ignore: decorator
+@inline
+export function startsRun(t: u32): bool {
+  return load<u8>(program + ((load<u32>(t, TASK_PC) as usize) << 4)) == OP_RUN;
+}
+
+// @ts-ignore: decorator
+@inline
+function operand(t: u32, i: usize): u64 {
+  const flags = load<u8>(i, 1);
+  if ((flags & FLAG_DRAW) != 0) {
+    const index = load<u32>(t, TASK_DRAW);
+    store<u32>(t, index + 1, TASK_DRAW);
+    return drawValue(load<u32>(i, 4), load<u64>(t, TASK_KEY), index);
+  }
+  const value = load<u64>(i, 8);
+  if ((flags & FLAG_OF_JOB) != 0) return mulQ32(load<u64>(load<u32>(t, TASK_JOB), JOB_DURATION), value);
+  if ((flags & FLAG_OVERHEAD) != 0) return load<u64>(load<u32>(t, TASK_JOB), JOB_OVERHEAD);
+  return value;
+}
+
+/** The job is served by t from now on; its draws are the job's, whoever serves it. */
+export function attachJob(t: u32, j: u32, stage: u64): void {
+  store<u32>(t, j, TASK_JOB);
+  store<u64>(t, entityKey(load<u64>(j, JOB_KEY), stage), TASK_KEY);
+  store<u32>(t, 0, TASK_DRAW);
+  const flags = load<u16>(t, TASK_FLAGS);
+  if ((flags & FLAG_CONTROL) == 0) store<u16>(t, (flags | FLAG_MAIN) as u16, TASK_FLAGS);
+}
+
+export function detachJob(t: u32): void {
+  store<u32>(t, 0, TASK_JOB);
+  store<u16>(t, (load<u16>(t, TASK_FLAGS) & ~FLAG_MAIN) as u16, TASK_FLAGS);
+}
+
+/** Gives the job to a waiting receiver, or queues it. `state` is what the job's time in the queue counts as. */
+export function queueSend(q: u32, j: u32, state: u32, wakerCpu: i32, wakerTask: u32): void {
+  jobState(j, state);
+  const t = queueTakeWaiter(q);
+  if (t == 0) {
+    queuePush(q, j);
+    return;
+  }
+  attachJob(t, j, 0);
+  wakeUp(t, wakerCpu, wakerTask);
+}
+
+/** Runs t on c. True: it has something timed to do there (or yielded); false: it has left the CPU. */
+export function advance(c: u32, t: u32): bool {
+  let steps: u32 = 0;
+  for (;;) {
+    if (++steps > MAX_INSTRUCTIONS_AT_ONCE) {
+      fail(FAIL_LIVELOCK, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC));
+      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+      return true;
+    }
+    const pc = load<u32>(t, TASK_PC);
+    if (pc >= programLength) {
+      fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, pc);
+      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+      return true;
+    }
+    const i = program + ((pc as usize) << 4);
+    store<u32>(t, pc + 1, TASK_PC);
+    const op = load<u8>(i) as u32;
+    if (op == OP_RUN) {
+      store<u64>(t, operand(t, i) * referenceMhz, TASK_WORK);
+      store<u8>(t, MODE_RUN, TASK_MODE);
+      count(INSTRUCTIONS, steps);
+      return true;
+    }
+    if (op == OP_SLEEP) {
+      sleep(c, t, operand(t, i));
+      count(INSTRUCTIONS, steps);
+      return false;
+    }
+    if (op == OP_JUMP) {
+      store<u32>(t, load<u32>(i, 4), TASK_PC);
+      continue;
+    }
+    if (op == OP_LOOP) {
+      const r = t + (load<u16>(i, 2) << 2);
+      const left = load<u32>(r, TASK_REGISTERS) - 1;
+      store<u32>(r, left, TASK_REGISTERS);
+      if (left != 0) store<u32>(t, load<u32>(i, 4), TASK_PC);
+      continue;
+    }
+    const outcome = execute(op, i, c, t);
+    if (outcome == CONTINUE) continue;
+    count(INSTRUCTIONS, steps);
+    return outcome == TIMED;
+  }
+}
+
+const CONTINUE: u32 = 0;
+const TIMED: u32 = 1;
+const LEFT: u32 = 2;
+
+function sleep(c: u32, t: u32, length: u64): void {
+  deactivate(c, t, STATE_SLEEPING, STATE_IO);
+  timerSet(t >> TASK_SHIFT, t, now + length);
+}
+
+function execute(op: u32, i: usize, c: u32, t: u32): u32 {
+  const flags = load<u8>(i, 1);
+  const a = load<u32>(i, 4);
+  switch (op) {
+    case OP_SPIN: {
+      const begin = load<u64>(c, CPU_WORK_BEGIN);
+      store<u64>(t, (begin > now ? begin : now) + operand(t, i), TASK_WORK);
+      store<u8>(t, MODE_SPIN, TASK_MODE);
+      return TIMED;
+    }
+    case OP_RECEIVE:
+      return receive((flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_QUEUE) : a << QUEUE_SHIFT, c, t);
+    case OP_SEND: {
+      const j = load<u32>(t, TASK_JOB);
+      updateCurr(c);
+      leaveRunning(c, t, j, STATE_QUEUED);
+      detachJob(t);
+      queueSend(a << QUEUE_SHIFT, j, STATE_QUEUED, (c >> CPU_SHIFT) as i32, t);
+      return CONTINUE;
+    }
+    case OP_CONTROL: {
+      const j = load<u32>(t, TASK_JOB);
+      updateCurr(c);
+      if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) leaveRunning(c, t, j, STATE_RUNNING);
+      detachJob(t);
+      controlStep(j, (c >> CPU_SHIFT) as i32, t);
+      return CONTINUE;
+    }
+    case OP_FINISH:
+      finish(c, t);
+      return CONTINUE;
+    case OP_BARRIER:
+      return barrier((flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_BARRIER) : a << BARRIER_SHIFT, flags, c, t);
+    case OP_FORK:
+      return fork(a, operand(t, i) as u32, c, t);
+    case OP_JOIN:
+      return load<u32>(t, TASK_CHILDREN) == 0 ? joined(t) : wait(flags, c, t);
+    case OP_EXIT:
+      return exit(c, t);
+    case OP_SET: {
+      store<u32>(t + (load<u16>(i, 2) << 2), operand(t, i) as u32, TASK_REGISTERS);
+      return CONTINUE;
+    }
+    case OP_BRANCH: {
+      const index = load<u32>(t, TASK_DRAW);
+      store<u32>(t, index + 1, TASK_DRAW);
+      if (draw64(load<u64>(t, TASK_KEY), index) >> 32 < load<u64>(i, 8)) store<u32>(t, a, TASK_PC);
+      return CONTINUE;
+    }
+    case OP_YIELD:
+      updateCurr(c);
+      if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extYield(c >> CPU_SHIFT, t);
+      else fairYield(c >> CPU_SHIFT, t);
+      return TIMED;
+    case OP_BLOCK: {
+      const taskFlags = load<u16>(t, TASK_FLAGS);
+      if ((taskFlags & FLAG_WAKE_PENDING) != 0) {
+        store<u16>(t, (taskFlags & ~FLAG_WAKE_PENDING) as u16, TASK_FLAGS);
+        return CONTINUE;
+      }
+      deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
+      return LEFT;
+    }
+    case OP_WAKE: {
+      const target = templateTask(a, load<u64>(i, 8) as u32);
+      if (load<u8>(target, TASK_STATE) == STATE_BLOCKED) wakeUp(target, (c >> CPU_SHIFT) as i32, t);
+      else store<u16>(target, (load<u16>(target, TASK_FLAGS) | FLAG_WAKE_PENDING) as u16, TASK_FLAGS);
+      return CONTINUE;
+    }
+    case OP_SPIN_EVENT: {
+      const b = a << BARRIER_SHIFT;
+      if (load<u32>(b, BARRIER_SIGNALLED) != 0) return CONTINUE;
+      barrierAddWaiter(b, t);
+      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+      return TIMED;
+    }
+    case OP_SIGNAL:
+      store<u32>(a << BARRIER_SHIFT, 1, BARRIER_SIGNALLED);
+      barrierRelease(a << BARRIER_SHIFT, (c >> CPU_SHIFT) as i32, t);
+      return CONTINUE;
+    case OP_AFFINITY: {
+      store<u32>(t, a, TASK_MASK);
+      if (a == 0 || maskTest(maskAddress(a), c >> CPU_SHIFT)) return CONTINUE;
+      // The current CPU is no longer allowed: leave it and be placed anew.
+      deactivate(c, t, STATE_SLEEPING, STATE_IO);
+      timerSet(t >> TASK_SHIFT, t, now);
+      return LEFT;
+    }
+    default:
+      fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC) - 1);
+      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+      return TIMED;
+  }
+}
+
+function receive(q: u32, c: u32, t: u32): u32 {
+  const j = queuePop(q);
+  if (j != 0) {
+    attachJob(t, j, 0);
+    if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) jobState(j, STATE_RUNNING);
+    return CONTINUE;
+  }
+  queueAddWaiter(q, t);
+  deactivate(c, t, STATE_BLOCKED, STATE_IO);
+  return LEFT;
+}
+
+function finish(c: u32, t: u32): void {
+  const j = load<u32>(t, TASK_JOB);
+  updateCurr(c);
+  leaveRunning(c, t, j, STATE_RUNNING);
+  detachJob(t);
+  jobFinished(j);
+}
+
+/** Waits asleep, or polling with FLAG_SPIN, until another task ends the wait. */
+function wait(flags: u32, c: u32, t: u32): u32 {
+  if ((flags & FLAG_SPIN) != 0) {
+    store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+    // A join that polls is found by its parent link, not by a list.
+    store<u32>(t, NONE, TASK_WAIT_NEXT);
+    store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
+    return TIMED;
+  }
+  store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
+  deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
+  return LEFT;
+}
+
+/** All children have exited: the family's barrier is no longer needed. */
+function joined(t: u32): u32 {
+  const b = load<u32>(t, TASK_BARRIER);
+  if (b != 0 && load<u32>(b, BARRIER_OWNER) == t) {
+    barrierFree(b);
+    store<u32>(t, 0, TASK_BARRIER);
+  }
+  return CONTINUE;
+}
+
+function barrier(b: u32, flags: u32, c: u32, t: u32): u32 {
+  if (barrierArrive(b)) {
+    barrierRelease(b, (c >> CPU_SHIFT) as i32, t);
+    return CONTINUE;
+  }
+  barrierAddWaiter(b, t);
+  if ((flags & FLAG_SPIN) != 0) {
+    store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+    return TIMED;
+  }
+  deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
+  return LEFT;
+}
+
+/** The parent and its `n` children share a barrier of n + 1 parties. */
+function fork(pc: u32, n: u32, c: u32, t: u32): u32 {
+  if (n == 0) return CONTINUE;
+  if (load<u32>(t, TASK_CHILDREN) == 0) {
+    const b = barrierCreate(n + 1);
+    store<u32>(b, t, BARRIER_OWNER);
+    store<u32>(t, b, TASK_BARRIER);
+  }
+  store<u32>(t, load<u32>(t, TASK_CHILDREN) + n, TASK_CHILDREN);
+  for (let k: u32 = 0; k < n; k++) {
+    const index = load<u32>(t, TASK_DRAW);
+    store<u32>(t, index + 1, TASK_DRAW);
+    const child = taskFork(t, pc, entityKey(load<u64>(t, TASK_KEY), index));
+    if (child == 0) return CONTINUE;
+    store<u32>(child, load<u32>(t, TASK_JOB), TASK_JOB);
+    wakeUpNew(child, c >> CPU_SHIFT);
+  }
+  return CONTINUE;
+}
+
+function exit(c: u32, t: u32): u32 {
+  if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) finish(c, t);
+  deactivate(c, t, STATE_DEAD, STATE_RUNNING);
+  if ((load<u16>(t, TASK_FLAGS) & FLAG_BACKGROUND) == 0) noteForegroundExit();
+  const parent = load<u32>(t, TASK_PARENT);
+  if (parent != 0) {
+    const left = load<u32>(parent, TASK_CHILDREN) - 1;
+    store<u32>(parent, left, TASK_CHILDREN);
+    if (left == 0 && waitsInJoin(parent)) releaseWaiter(parent, (c >> CPU_SHIFT) as i32, t);
+  }
+  return LEFT;
+}
+
+/** Its next instruction is the join it waits in (wait() stepped back to it). */
+// @ts-ignore: decorator
+@inline
+function waitsInJoin(t: u32): bool {
+  if (load<u8>(t, TASK_MODE) != MODE_SPIN_EVENT && load<u8>(t, TASK_STATE) != STATE_BLOCKED) return false;
+  return load<u8>(program + ((load<u32>(t, TASK_PC) as usize) << 4)) == OP_JOIN;
+}

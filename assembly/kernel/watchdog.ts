@@ -1,0 +1,90 @@
+// Periodic system events: the frequency of a package, and the watchdog. The watchdog looks for ext tasks that have been
+// runnable for longer than the timeout, as the kernel's does every half timeout, and for work in the system that
+// nothing can move any more.
+
+import { CLASS_EXT, P_WATCHDOG_NS } from '../abi';
+import { ALIVE, counter, param } from '../core/counters';
+import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG } from '../core/failure';
+import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
+import { cpuMhz, frequencyEvaluate, frequencySet, frequencyTarget } from '../machine/frequency';
+import { cpuPackage } from '../machine/topology';
+import { deliveriesPending } from '../workload/delivery';
+import { sourcesActive } from '../workload/arrivals';
+import { CPU_CURR } from './cpu';
+import { CLASS_WATCHDOG, now, systemSet } from './events';
+import { nrCpus } from './mask';
+import { frequencyHandled, retime } from './sched';
+import {
+  FLAG_BACKGROUND,
+  MODE_SPIN_EVENT,
+  STATE_RUNNABLE,
+  STATE_SLEEPING,
+  TASK_CLASS,
+  TASK_CPU,
+  TASK_FLAGS,
+  TASK_JOB,
+  TASK_MODE,
+  TASK_RUNNABLE_SINCE,
+  TASK_STATE,
+  taskSlots,
+} from './task';
+
+const CHECK_WITHOUT_TIMEOUT_NS: u64 = 10000000000;
+
+/** Number of packages; the watchdog's system slot follows theirs. */
+let packages: u32 = 1;
+let timeout: u64 = 0;
+let period: u64 = CHECK_WITHOUT_TIMEOUT_NS;
+
+export function watchdogInit(nrPackages: u32): void {
+  packages = nrPackages;
+  timeout = param(P_WATCHDOG_NS);
+  period = timeout != 0 ? timeout / 2 : CHECK_WITHOUT_TIMEOUT_NS;
+  systemSet(packages, CLASS_WATCHDOG, period);
+}
+
+/** The frequency event of the package in system slot `leaf` - CPUs. */
+export function onFrequency(leaf: u32): void {
+  const pkg = leaf - nrCpus;
+  systemSet(pkg, 0, u64.MAX_VALUE);
+  frequencyEvaluate(pkg, now);
+  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
+    if (cpuPackage(cpu) != pkg || load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) continue;
+    const mhz = frequencyTarget(cpu, now);
+    if (mhz == cpuMhz(cpu)) continue;
+    frequencySet(cpu, mhz, now);
+    retime(cpu);
+  }
+  frequencyHandled(pkg);
+}
+
+export function onWatchdog(): void {
+  systemSet(packages, CLASS_WATCHDOG, now + period);
+  const end = taskSlots() << TASK_SHIFT;
+  if (timeout != 0) {
+    for (let t: u32 = 1 << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {
+      if (load<u8>(t, TASK_STATE) != STATE_RUNNABLE || load<u8>(t, TASK_CLASS) != CLASS_EXT) continue;
+      const cpu = load<u32>(t, TASK_CPU);
+      if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) continue;
+      const since = load<u64>(t, TASK_RUNNABLE_SINCE);
+      if (now - since >= timeout) {
+        fail(FAIL_WATCHDOG, t >> TASK_SHIFT, cpu, since);
+        return;
+      }
+    }
+  }
+  if (!anyForeground()) fail(FAIL_DEADLOCK, 0, 0, counter(ALIVE));
+}
+
+/** Something that is pending can still change what foreground tasks and jobs do. */
+export function anyForeground(): bool {
+  if (sourcesActive != 0 || deliveriesPending != 0) return true;
+  const end = taskSlots() << TASK_SHIFT;
+  for (let t: u32 = 1 << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {
+    const state = load<u8>(t, TASK_STATE);
+    if (state != STATE_RUNNABLE && state != STATE_SLEEPING) continue;
+    if ((load<u16>(t, TASK_FLAGS) & FLAG_BACKGROUND) != 0 && load<u32>(t, TASK_JOB) == 0) continue;
+    if (load<u8>(t, TASK_MODE) != MODE_SPIN_EVENT) return true;
+  }
+  return false;
+}

@@ -1,0 +1,181 @@
+// The event loop: the earliest of the pending events, its handler, then every CPU that was asked to reschedule.
+
+import {
+  OUTCOME_BUDGET,
+  OUTCOME_COMPLETED,
+  OUTCOME_DEADLOCKED,
+  OUTCOME_ERROR,
+  OUTCOME_HORIZON,
+  OUTCOME_INVARIANT,
+  OUTCOME_OUTPUT_FULL,
+  OUTCOME_STALLED,
+  OUTCOME_UNTIL,
+  P_DRAIN,
+  P_HORIZON_NS,
+  P_LIMIT_NS,
+} from './abi';
+import { ALIVE, count, counter, EVENTS, param } from './core/counters';
+import { fail, FAIL_CONSERVATION, FAIL_DEADLOCK, FAIL_LIVELOCK, FAIL_WATCHDOG, failure } from './core/failure';
+import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE } from './core/layout';
+import { NEVER } from './core/winner';
+import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
+import { fairBalance } from './kernel/fair';
+import {
+  absolute,
+  CLASS_BALANCE,
+  CLASS_COMPLETION,
+  CLASS_DELIVERY,
+  CLASS_FREQUENCY,
+  CLASS_IDLE_EXIT,
+  CLASS_TICK,
+  CLASS_WAKE,
+  eventsDefer,
+  eventsFlush,
+  LANE_BALANCE,
+  laneClear,
+  nextCpuEvent,
+  nextSource,
+  nextTimer,
+  now,
+  rebaseIfNeeded,
+  relative,
+  setNow,
+  timerClear,
+  timerSet,
+} from './kernel/events';
+import { nrWords } from './kernel/mask';
+import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
+import { foregroundTasks } from './kernel/spawn';
+import { TASK_WORK } from './kernel/task';
+import { onFrequency, onWatchdog } from './kernel/watchdog';
+import { onArrival, onClient, sourcesActive } from './workload/arrivals';
+import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
+import { rowsFull } from './workload/rows';
+import { onControlDelay } from './workload/worker';
+
+const NO_EVENT: u64 = NEVER >> 12;
+/** More events than this at one instant is a livelock. */
+const MAX_EVENTS_AT_ONCE: u32 = 20000000;
+
+let drain: bool = true;
+let horizon: u64 = 0;
+let limit: u64 = 0;
+let eventsAtOnce: u32 = 0;
+
+export function runInit(): void {
+  drain = param(P_DRAIN) != 0;
+  horizon = param(P_HORIZON_NS);
+  limit = drain ? param(P_LIMIT_NS) : horizon;
+  eventsAtOnce = 0;
+}
+
+/** Nothing is left to do: no arrivals to come, nothing in the system, no foreground task. */
+// @ts-ignore: decorator
+@inline
+function drained(): bool {
+  return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0;
+}
+
+// @ts-ignore: decorator
+@inline
+function anyResched(): bool {
+  if (nrWords == 1) return load<u64>(RESCHED_MASK) != 0;
+  let bits: u64 = 0;
+  for (let w: u32 = 0; w < nrWords; w++) bits |= load<u64>(RESCHED_MASK + (w << 3));
+  return bits != 0;
+}
+
+function outcomeOfFailure(): u32 {
+  if (failure == FAIL_WATCHDOG || failure == FAIL_LIVELOCK) return OUTCOME_STALLED;
+  if (failure == FAIL_DEADLOCK) return OUTCOME_DEADLOCKED;
+  return failure >= FAIL_CONSERVATION && failure < FAIL_LIVELOCK ? OUTCOME_INVARIANT : OUTCOME_ERROR;
+}
+
+/** Handles up to `maxEvents` events, none later than `until`; says why it stopped. */
+export function runEvents(maxEvents: u32, until: u64): u32 {
+  for (let n: u32 = 0; n < maxEvents; n++) {
+    // The wheel is empty in most models: one load tells.
+    const cpuNext = nextCpuEvent();
+    const timerNext = nextTimer();
+    const sourceNext = nextSource();
+    let next = cpuNext < timerNext ? cpuNext : timerNext;
+    if (sourceNext < next) next = sourceNext;
+    if (deliveriesPending != 0) {
+      const delivery = (relative(wheelNextTime()) << 4) | (CLASS_DELIVERY as u64);
+      if (delivery < next) next = delivery;
+    }
+    if (next == NO_EVENT) {
+      if (drained()) return OUTCOME_COMPLETED;
+      if (!drain || sourcesActive != 0) return OUTCOME_HORIZON;
+      fail(FAIL_DEADLOCK, 0, 0, counter(ALIVE));
+      return OUTCOME_DEADLOCKED;
+    }
+    const time = absolute(next);
+    if (time > until) return OUTCOME_UNTIL;
+    if (limit != 0 && time > limit) return OUTCOME_HORIZON;
+    if (time != now) {
+      setNow(time);
+      eventsAtOnce = 0;
+      rebaseIfNeeded();
+    } else if (++eventsAtOnce > MAX_EVENTS_AT_ONCE) {
+      fail(FAIL_LIVELOCK, 0, 0, eventsAtOnce);
+    }
+    count(EVENTS);
+    const eventClass = (next & 15) as u32;
+    if (next == cpuNext) {
+      const slot = (load<u64>(CPU_TREE + 8) & 0xfff) as u32;
+      if (eventClass >= CLASS_FREQUENCY) {
+        if (eventClass == CLASS_FREQUENCY) onFrequency(slot);
+        else onWatchdog();
+      } else {
+        const c = slot << CPU_SHIFT;
+        eventsDefer(c);
+        if (eventClass == CLASS_COMPLETION) {
+          onCompletion(c);
+        } else if (eventClass == CLASS_TICK) {
+          onTick(c);
+        } else if (eventClass == CLASS_IDLE_EXIT) {
+          onIdleExit(c);
+        } else if (eventClass == CLASS_BALANCE) {
+          laneClear(c, LANE_BALANCE);
+          fairBalance(slot);
+        }
+      }
+    } else if (eventClass == CLASS_WAKE) {
+      onTimer((load<u64>(TIMER_TREE + 8) & 0x3ffff) as u32);
+    } else if (eventClass == CLASS_DELIVERY) {
+      onDelivery();
+    } else {
+      onArrival((load<u64>(SOURCE_TREE + 8) & 0xfff) as u32);
+    }
+    if (anyResched()) runResched();
+    eventsFlush();
+    if (failure != 0) return outcomeOfFailure();
+    if (rowsFull()) return OUTCOME_OUTPUT_FULL;
+    if (drained()) return OUTCOME_COMPLETED;
+  }
+  return OUTCOME_BUDGET;
+}
+
+function onTimer(slot: u32): void {
+  const t = slot << TASK_SHIFT;
+  const due = load<u64>(t, TASK_WORK);
+  if (due > now) {
+    // Beyond the reach of a key: armed in steps.
+    timerSet(slot, t, due);
+    return;
+  }
+  timerClear(slot);
+  wakeUp(t, -1, 0);
+}
+
+function onDelivery(): void {
+  const node = wheelPop();
+  const at = node << 5;
+  const kind = load<u32>(at, WHEEL_KIND);
+  const a = load<u32>(at, WHEEL_A);
+  wheelFree(node);
+  noteDelivered();
+  if (kind == DELIVERY_CLIENT) onClient(a);
+  else onControlDelay(a);
+}

@@ -1,0 +1,85 @@
+// Rows of finished invocations: a ring in the arena that the host drains between slices. When it is full the run
+// returns; nothing is overwritten.
+
+import {
+  P_ROWS_EVERY,
+  ROW_ARRIVAL,
+  ROW_BYTES,
+  ROW_CLASS,
+  ROW_CONTAINER,
+  ROW_CPU,
+  ROW_DOMAIN,
+  ROW_DURATION,
+  ROW_LATENCY,
+  ROW_ORDINAL,
+  ROW_SOURCE,
+  ROW_STATES,
+  ROW_WORKER_DURATION,
+  STATE_COUNT,
+} from '../abi';
+import { arenaAllocate } from '../core/arena';
+import { count, param, ROWS } from '../core/counters';
+import {
+  JOB_ARRIVAL,
+  JOB_CONTAINER,
+  JOB_CPU_NS,
+  JOB_DOMAIN,
+  JOB_DURATION,
+  JOB_ORDINAL,
+  JOB_SOURCE,
+  JOB_STATS,
+  JOB_TIMES,
+} from '../kernel/job';
+import { CONTAINER_SHIFT } from '../core/layout';
+
+const CAPACITY: u32 = 16384;
+
+let ring: usize = 0;
+let every: u64 = 0;
+let used: u32 = 0;
+let finished: u64 = 0;
+
+export function rowsInit(): void {
+  every = param(P_ROWS_EVERY);
+  used = 0;
+  finished = 0;
+  ring = every != 0 ? arenaAllocate(CAPACITY * ROW_BYTES) : 0;
+}
+
+/** Room for fewer rows than one event may produce. */
+// @ts-ignore: decorator
+@inline
+export function rowsFull(): bool {
+  return used > CAPACITY - 1024;
+}
+
+export function rowsAddress(): usize {
+  return ring;
+}
+
+/** Number of rows waiting; the host has read them when it calls rowsClear(). */
+export function rowsUsed(): u32 {
+  return used;
+}
+
+export function rowsClear(): void {
+  used = 0;
+}
+
+export function writeRow(j: u32, latency: u64, duration: u64): void {
+  if (every == 0 || finished++ % every != 0 || used == CAPACITY) return;
+  const r = ring + used * ROW_BYTES;
+  used++;
+  count(ROWS);
+  store<u64>(r, load<u64>(j, JOB_ARRIVAL), ROW_ARRIVAL);
+  store<u64>(r, latency, ROW_LATENCY);
+  store<u64>(r, duration, ROW_WORKER_DURATION);
+  store<u64>(r, load<u64>(j, JOB_CPU_NS), ROW_CPU);
+  store<u64>(r, load<u64>(j, JOB_DURATION), ROW_DURATION);
+  store<u32>(r, load<u32>(j, JOB_SOURCE), ROW_SOURCE);
+  store<u32>(r, load<u32>(j, JOB_STATS), ROW_CLASS);
+  store<u32>(r, load<u32>(j, JOB_DOMAIN), ROW_DOMAIN);
+  store<u32>(r, load<u32>(j, JOB_CONTAINER) >> CONTAINER_SHIFT, ROW_CONTAINER);
+  store<u64>(r, load<u64>(j, JOB_ORDINAL), ROW_ORDINAL);
+  for (let s: u32 = 0; s < STATE_COUNT; s++) store<u64>(r + (s << 3), load<u64>(j + (s << 3), JOB_TIMES), ROW_STATES);
+}

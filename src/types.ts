@@ -1,0 +1,184 @@
+// The public surface: what goes in and what comes out. Units are in the names.
+
+import type { Table } from 'apache-arrow';
+import type { ConfigInput, ResolvedConfig } from './config/schema.js';
+import type { Histogram } from './engine/histogram.js';
+import type { Trace } from './trace/schema.js';
+
+export type { ConfigInput, ResolvedConfig };
+
+/** How a run ended. `stalled` and `deadlocked` are results, with a reason; engine errors throw. */
+export type Outcome = 'completed' | 'horizon' | 'stalled' | 'deadlocked';
+
+/** A distribution over jobs or stays on a CPU. A quantile that the sample cannot support is listed in `unsupported`. */
+export interface Distribution {
+  count: number;
+  mean: number;
+  min: number;
+  max: number;
+  p50: number;
+  p90: number;
+  p95: number;
+  p99: number;
+  p99_9: number;
+  /** Quantiles with fewer than ten observations above them, e.g. ["p99_9"]. */
+  unsupported: string[];
+}
+
+/** Mean time per job in each state, ms; the parts sum to the mean latency. */
+export interface StateTimes {
+  control: number;
+  worker_queue: number;
+  run_queue: number;
+  local_queue: number;
+  preempted: number;
+  running: number;
+  cold: number;
+  io: number;
+  siblings: number;
+}
+
+export type ClassKind = 'function' | 'source' | 'tasks' | 'control-plane' | 'server-masters';
+
+/** One statistics class: a function, an arrival source, a group of tasks. */
+export interface ClassResult {
+  name: string;
+  kind: ClassKind;
+  arrived: number;
+  completed: number;
+  dropped: number;
+  /** Jobs that arrived after the warm-up and completed; the distributions are over them. */
+  measured: number;
+  latency_ms: Distribution;
+  worker_duration_ms: Distribution;
+  /** Stays on a CPU of the class's tasks. */
+  stint_us: Distribution;
+  /** From wake-up to CPU. */
+  wake_latency_us: Distribution;
+  /** Mean CPU time per job. */
+  cpu_ms: number;
+  /** Mean of latency × CPU time / worker duration. */
+  cost_ms: number;
+  /** Mean uncontended duration. */
+  uncontended_ms: number;
+  states_ms: StateTimes;
+}
+
+export interface Metrics {
+  events: number;
+  /** Simulated time. */
+  duration_s: number;
+  arrived: number;
+  completed: number;
+  dropped: number;
+  /** Still in the system at the end; their latencies are not in the distributions. */
+  in_system: number;
+  measured: number;
+  /** Over all measured jobs, so weighted by each function's share of invocations. */
+  latency_ms: Distribution;
+  worker_duration_ms: Distribution;
+  cpu_ms: number;
+  cost_ms: number;
+  states_ms: StateTimes;
+  stint_us: Distribution;
+  wake_latency_us: Distribution;
+  response_ms: Distribution;
+  /** Busy CPU time / (CPUs × time), 0…1. */
+  utilization: number;
+  /** Costs of switches, migrations and dispatches as a share of busy time. */
+  overhead_share: number;
+  /** Mean number of runnable tasks. */
+  load_average: number;
+  worker_queue: { mean: number; peak: number };
+  energy_j: number;
+  energy_cores_j: number;
+  energy_uncore_j: number;
+  power_w: number;
+  /** Busy time weighted. */
+  frequency_mhz: number;
+  /** CPU time spent polling. */
+  polling_s: number;
+  switches: number;
+  migrations: number;
+  wakeups: number;
+  preemptions: number;
+  dispatches: number;
+  steals: number;
+  kicks: number;
+  balance_pulls: number;
+  newidle_pulls: number;
+  peak_tasks: number;
+  containers_grown: number;
+  assignment: {
+    assigned: number;
+    unmapped: number;
+    reassigned: number;
+    buckets: number;
+    /** Share of the fullest bucket, 0…1. */
+    largest_bucket_share: number;
+  };
+  /** Fingerprint of every scheduling decision, hexadecimal. */
+  schedule_digest: string;
+}
+
+export interface CpuResult {
+  cpu: number;
+  busy_ns: number;
+  idle_ns: number;
+  overhead_ns: number;
+  energy_j: number;
+  switches: number;
+  migrations_in: number;
+  idle_entries: number;
+}
+
+/** Why a run stalled or deadlocked. */
+export interface FailureReason {
+  code: string;
+  message: string;
+  task?: string;
+  cpu?: number;
+  since_ns?: number;
+}
+
+/** What a run was made from. */
+export interface Provenance {
+  version: string;
+  engine_sha256: string;
+  config_sha256: string;
+  seed: number;
+  inputs: { file: string; sha256: string }[];
+  /** Stated by the encoder: load scale, offered load, mapping errors, trace repairs. */
+  statements: Record<string, unknown>;
+}
+
+export interface SimulationResult {
+  outcome: Outcome;
+  reason?: FailureReason;
+  config: ResolvedConfig;
+  metrics: Metrics;
+  classes: ClassResult[];
+  /** Mergeable, ns; class undefined = all classes merged. */
+  histograms: { kind: HistogramKind; class: string; histogram: Histogram }[];
+  cpus: CpuResult[];
+  provenance: Provenance;
+  /** With output.invocations: one row per (sampled) finished invocation. */
+  invocations?: Table;
+}
+
+export type HistogramKind = 'latency' | 'worker_duration' | 'stint' | 'wake_latency' | 'response';
+
+export interface Progress {
+  /** Simulated time so far, ns. */
+  time_ns: number;
+  /** Expected end, ns, if known. */
+  end_ns?: number;
+  events: number;
+}
+
+export interface SimulateOptions {
+  /** Trace to use instead of the one the config names. */
+  trace?: Trace;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+}
