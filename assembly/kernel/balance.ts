@@ -62,6 +62,7 @@ import {
   IMBALANCE_PCT,
   LEVEL_MC,
   LEVEL_NUMA,
+  LEVEL_PKG,
   LEVELS,
   llcFirst,
   nextGroup,
@@ -520,8 +521,14 @@ export function pushCurrent(cpu: u32): void {
   if (t != 0) {
     idle = IDLE;
     migrate(t, cpu, target);
+    store<u32>(domainOf(commonLevel(cpu, target), target), 0, SD_NR_FAILED);
   }
   if (t != curr && load<u32>(curr, SE_ON_RQ) != 0) fairSetNext(cpu, curr);
+}
+
+/** The lowest level whose span holds both CPUs. */
+function commonLevel(a: u32, b: u32): u32 {
+  return maskTest(domainSpan(LEVEL_MC, a), b) ? LEVEL_MC : maskTest(domainSpan(LEVEL_PKG, a), b) ? LEVEL_PKG : LEVEL_NUMA;
 }
 
 // ---- when to balance ------------------------------------------------------------------------------------
@@ -587,14 +594,9 @@ function nohzIdleBalance(cpu: u32): void {
 /** sched_balance_trigger(), at the tick of a CPU that is not idle. */
 export function triggerLoadBalance(cpu: u32): void {
   const c = cpu << CPU_SHIFT;
-  if (spanWeight(LEVEL_MC, cpu) == 0 && parentLevelOfNone(cpu)) return;
+  if (nrCpus == 1) return;
   if (now >= load<u64>(c, BAL_NEXT_BALANCE)) laneSet(c, LANE_BALANCE, CLASS_BALANCE, now);
   nohzBalancerKick(cpu);
-}
-
-function parentLevelOfNone(cpu: u32): bool {
-  for (let l: u32 = 1; l < LEVELS; l++) if (spanWeight(l, cpu) != 0) return false;
-  return true;
 }
 
 /** nohz_balancer_kick(): with two fair tasks here, or another busy CPU in the LLC, an idle CPU should have a look. */
