@@ -6,9 +6,11 @@ import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { VtimeError } from '../errors.js';
-import { columnsOf, traceFromInvocations } from './invocations.js';
+import { columnsOf, type InvocationColumns, traceFromInvocations } from './invocations.js';
 import {
+  countsMatrix,
   FUNCTIONS_SCHEMA,
+  functionRows,
   functionsSchema,
   INVOCATIONS_SCHEMA,
   invocationsSchema,
@@ -151,6 +153,24 @@ function requireColumns(table: Table, expected: { name: string; type: unknown }[
   }
 }
 
+/** The library decodes columns on access: damaged offsets should be found here, not in the middle of a run. */
+function requireReadable(trace: Trace, intervals: number, file: string): void {
+  const damaged = (what: string): never => {
+    throw new VtimeError('trace_arrow', `table is damaged: ${what}`, {
+      file,
+      expected: 'a file written by vtime',
+    });
+  };
+  try {
+    if (countsMatrix(trace).length !== trace.functions.numRows * intervals) damaged('counts are incomplete');
+    for (const { function_id } of functionRows(trace))
+      if (typeof function_id !== 'string') damaged('no function_id');
+  } catch (error) {
+    if (error instanceof VtimeError) throw error;
+    damaged(error instanceof Error ? error.message : String(error));
+  }
+}
+
 function functionsTrace(table: Table, file: string): Trace {
   const provenance = provenanceOf(table, file);
   const number = (key: string) => Number(table.schema.metadata.get(key));
@@ -170,7 +190,25 @@ function functionsTrace(table: Table, file: string): Trace {
     );
   }
   requireColumns(table, functionsSchema(shape, provenance).fields, file);
-  return { functions: table, provenance };
+  const trace = { functions: table, provenance };
+  requireReadable(trace, shape.intervals, file);
+  return trace;
+}
+
+function readableColumns(table: Table, file: string): InvocationColumns {
+  try {
+    return columnsOf(table, file);
+  } catch (error) {
+    if (error instanceof VtimeError) throw error;
+    throw new VtimeError(
+      'trace_arrow',
+      `table is damaged: ${error instanceof Error ? error.message : error}`,
+      {
+        file,
+        expected: 'a file written by vtime',
+      },
+    );
+  }
 }
 
 /**
@@ -201,5 +239,5 @@ export async function readArrow(path: string, options: ReadArrowOptions = {}): P
   if (name === FUNCTIONS_SCHEMA) return functionsTrace(table, file);
   const provenance = provenanceOf(table, file);
   requireColumns(table, invocationsSchema(provenance).fields, file);
-  return traceFromInvocations(columnsOf(table, file), provenance);
+  return traceFromInvocations(readableColumns(table, file), provenance);
 }
