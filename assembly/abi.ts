@@ -378,6 +378,9 @@ export const R_RUNNABLE_AREA: u32 = 30;
 export const R_PEAK_TASKS: u32 = 33;
 /** ∫ worker queue length dt, ns. */
 export const R_QUEUE_AREA: u32 = 34;
+/** Energy of cores and uncores to the end of the trace (P_ENERGY_END_NS, else the end of the run), pJ. */
+export const R_ENERGY_CORES: u32 = 36;
+export const R_ENERGY_UNCORES: u32 = 37;
 
 // ---- results --------------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ import { queueCreate, queuesReset } from './kernel/queue';
 import { schedInit } from './kernel/sched';
 import { CGROUP_UNMAPPED, spawnReset, taskFromTemplate, TEMPLATE_FIRST_SLOT } from './kernel/spawn';
 import { STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
-import { watchdogInit } from './kernel/watchdog';
+import { SYSTEM_EVENTS, watchdogInit } from './kernel/watchdog';
 import { mappingLoad } from './policy/mapping';
 import { opsInit } from './policy/ops';
 import { runInit } from './run';
@@ -220,8 +220,7 @@ function startTasks(): void {
   wheelReset(0);
   deliveriesReset();
   section(SECTION_SOURCES);
-  // System events: one per package, then the watchdog.
-  eventsReset(packageCount() + 1, rows);
+  eventsReset(packageCount() + SYSTEM_EVENTS, rows);
   schedInit();
   fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
   extInit();

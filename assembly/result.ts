@@ -56,6 +56,7 @@ import { JOB_ARRIVAL, jobSlots, NEVER_ARRIVED } from './kernel/job';
 import { nrCpus } from './kernel/mask';
 import { integrateRunnable, updateCurr } from './kernel/sched';
 import { STATE_FREE, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
+import { takeEnergy } from './kernel/watchdog';
 import { integrateQueue } from './workload/worker';
 
 /** Brings every integral up to the clock and checks the conservation laws; a violation is a failure of the run. */
@@ -71,8 +72,8 @@ export function finish(): void {
   }
   integrateRunnable();
   integrateQueue();
-  const energyEnd = param(P_ENERGY_END_NS);
-  machineFinish(energyEnd > now ? energyEnd : now);
+  takeEnergy(energyTime());
+  machineFinish(energyTime());
   checkJobs();
   checkCpuTime();
 }

@@ -29,6 +29,7 @@ import {
   CLASS_IDLE_EXIT,
   CLASS_TICK,
   CLASS_WAKE,
+  CLASS_WATCHDOG,
   eventsDefer,
   eventsFlush,
   LANE_BALANCE,
@@ -47,7 +48,7 @@ import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
-import { onFrequency, onWatchdog } from './kernel/watchdog';
+import { onEnergyEnd, onFrequency, onWatchdog } from './kernel/watchdog';
 import { onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
@@ -126,7 +127,8 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
       const slot = (load<u64>(CPU_TREE + 8) & 0xfff) as u32;
       if (eventClass >= CLASS_FREQUENCY) {
         if (eventClass == CLASS_FREQUENCY) onFrequency(slot);
-        else onWatchdog();
+        else if (eventClass == CLASS_WATCHDOG) onWatchdog();
+        else onEnergyEnd();
       } else {
         const c = slot << CPU_SHIFT;
         eventsDefer(c);

@@ -44,6 +44,10 @@ export const PEAK_TASKS: u32 = 33;
 /** ∫ (jobs in the worker's FIFO) dt, ns, and the instant it is integrated to. */
 export const QUEUE_AREA: u32 = 34;
 export const QUEUE_SINCE: u32 = 35;
+/** Energy to the end of the trace (P_ENERGY_END_NS, else the end of the run), pJ: cores, uncores; 1 once taken. */
+export const ENERGY_CORES: u32 = 36;
+export const ENERGY_UNCORES: u32 = 37;
+export const ENERGY_TAKEN: u32 = 38;
 export const COUNTERS_USED: u32 = 40;
 
 // @ts-ignore: decorator

@@ -2,16 +2,17 @@
 // runnable for longer than the timeout, as the kernel's does every half timeout, and for work in the system that
 // nothing can move any more.
 
-import { CLASS_EXT, P_WATCHDOG_NS } from '../abi';
-import { ALIVE, counter, param } from '../core/counters';
+import { CLASS_EXT, P_ENERGY_END_NS, P_WATCHDOG_NS } from '../abi';
+import { ALIVE, counter, ENERGY_CORES, ENERGY_TAKEN, ENERGY_UNCORES, param, setCounter } from '../core/counters';
 import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG } from '../core/failure';
 import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
+import { energyCpu, energyPackage } from '../machine/energy';
 import { cpuMhz, frequencyEvaluate, frequencySet, frequencyTarget } from '../machine/frequency';
 import { cpuPackage } from '../machine/topology';
 import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
 import { CPU_CURR } from './cpu';
-import { CLASS_WATCHDOG, now, systemSet } from './events';
+import { CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
 import { nrCpus } from './mask';
 import { frequencyHandled, retime } from './sched';
 import {
@@ -41,6 +42,29 @@ export function watchdogInit(nrPackages: u32): void {
   timeout = param(P_WATCHDOG_NS);
   period = timeout != 0 ? timeout / 2 : CHECK_WITHOUT_TIMEOUT_NS;
   systemSet(packages, CLASS_WATCHDOG, period);
+  const energyEnd = param(P_ENERGY_END_NS);
+  if (energyEnd != 0) systemSet(packages + 1, CLASS_SAMPLE, energyEnd);
+}
+
+/** System events beside the packages': the watchdog's and the energy sample's. */
+export const SYSTEM_EVENTS: u32 = 2;
+
+/** The end of the trace: its energy is what has been used up to here. */
+export function onEnergyEnd(): void {
+  systemSet(packages + 1, CLASS_SAMPLE, u64.MAX_VALUE);
+  takeEnergy(now);
+}
+
+/** Takes the energy up to `time`, once. */
+export function takeEnergy(time: u64): void {
+  if (counter(ENERGY_TAKEN) != 0) return;
+  setCounter(ENERGY_TAKEN, 1);
+  let cores: u64 = 0;
+  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) cores += energyCpu(cpu, time);
+  let uncores: u64 = 0;
+  for (let pkg: u32 = 0; pkg < packages; pkg++) uncores += energyPackage(pkg, time);
+  setCounter(ENERGY_CORES, cores);
+  setCounter(ENERGY_UNCORES, uncores);
 }
 
 /** The frequency event of the package in system slot `leaf` - CPUs. */

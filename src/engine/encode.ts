@@ -1,0 +1,268 @@
+// From a resolved config (and its trace) to a model image.
+
+import * as abi from '../../assembly/abi.js';
+import type { Machine } from '../config/machine.js';
+import { policyDomains } from '../config/placement.js';
+import { machineOf } from '../config/resolve.js';
+import type { ResolvedConfig, ResolvedSource, ResolvedTask } from '../config/schema.js';
+import { durationNs, hertz, rateToMeanNs } from '../config/units.js';
+import { VtimeError } from '../errors.js';
+import { columnsOf, UNKNOWN_DURATION_NS } from '../trace/invocations.js';
+import type { Trace } from '../trace/schema.js';
+import { buildImage } from './image.js';
+import { indexByName, Model, type StatisticsClass } from './model.js';
+import { ProgramCompiler } from './program.js';
+import { encodeServerless } from './serverless.js';
+
+/** A model image and what the host has to remember about it. */
+export interface EncodedModel {
+  image: Uint8Array;
+  classes: StatisticsClass[];
+  machine: Machine;
+  /** Last arrival, or the trace's end, ns; 0 if the sources end by themselves. */
+  horizon_ns: bigint;
+  /** Names of the tasks that exist from the start, in slot order from 1. */
+  taskNames: string[];
+  statements: Record<string, unknown>;
+}
+
+/** Traces that a config's sources name, by path as written. */
+export type SourceTraces = ReadonlyMap<string, Trace>;
+
+const KERNELS = { '6.11-scx': abi.KERNEL_6_11_SCX, '6.12': abi.KERNEL_6_12, '7.3': abi.KERNEL_7_3 } as const;
+const GOVERNORS = {
+  performance: abi.GOVERNOR_PERFORMANCE,
+  schedutil: abi.GOVERNOR_SCHEDUTIL,
+  hwp: abi.GOVERNOR_HWP,
+  powersave: abi.GOVERNOR_POWERSAVE,
+} as const;
+const POLICIES = {
+  eevdf: abi.POLICY_NONE,
+  domains: abi.POLICY_DOMAINS,
+  'global-fifo': abi.POLICY_GLOBAL_FIFO,
+  'global-vtime': abi.POLICY_GLOBAL_VTIME,
+  'percpu-fifo': abi.POLICY_PERCPU_FIFO,
+  'weighted-vtime': abi.POLICY_WEIGHTED_VTIME,
+} as const;
+const STEALS = {
+  none: abi.STEAL_NONE,
+  neighbours: abi.STEAL_NEIGHBOURS,
+  longest: abi.STEAL_LONGEST,
+} as const;
+
+/** Encodes a cell. `trace` is the serverless workload's. */
+export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
+  const machine = machineOf(config);
+  const model = new Model(machine.cpus.length);
+  for (const param of [abi.P_OVERHEAD_BEFORE, abi.P_OVERHEAD_AFTER, abi.P_MASTER_PC]) model.set(param, abi.NONE);
+  encodeMachine(model, machine, config);
+  encodeKernel(model, config);
+  encodePolicy(model, config);
+  const { workload, run } = config;
+  for (const { capacity } of workload.queues) {
+    const queues = model.section(abi.SECTION_QUEUES);
+    queues.u32(queues.add(), 0, capacity ?? 0);
+  }
+  const barriers = model.section(abi.SECTION_BARRIERS);
+  for (const { parties } of workload.barriers) barriers.u32(barriers.add(), 0, parties);
+  for (const _ of workload.events) barriers.add();
+  const barrier = indexByName('barrier', workload.barriers);
+  const event = indexByName('event', workload.events);
+  const compiler = new ProgramCompiler(model, workload.programs, {
+    queue: indexByName('queue', workload.queues),
+    // Record 0 is never used, so that 0 can mean none.
+    barrier: (name) => barrier(name) + 1,
+    event: (name) => event(name) + workload.barriers.length + 1,
+    task: indexByName('task', workload.tasks),
+  });
+  for (const task of workload.tasks) encodeTask(model, compiler, task);
+  const queue = indexByName('queue', workload.queues);
+  for (const source of workload.arrivals) encodeSource(model, compiler, source, queue, times);
+
+  let horizon_ns = run.horizon === 'trace' || run.horizon === 'none' ? 0n : durationNs(run.horizon);
+  let statements: Record<string, unknown> = {};
+  if (workload.serverless !== undefined) {
+    if (trace === undefined) throw new VtimeError('trace_file', 'the serverless workload needs its trace');
+    const encoded = encodeServerless(model, compiler, config, workload.serverless, machine, trace);
+    if (run.horizon === 'trace') horizon_ns = encoded.length_ns;
+    if (encoded.length_ns > 0n) model.set(abi.P_ENERGY_END_NS, encoded.length_ns);
+    statements = { ...encoded.statements };
+  }
+  encodeRun(model, config, horizon_ns);
+  return {
+    image: buildImage(model.finish()),
+    classes: model.classes,
+    machine,
+    horizon_ns,
+    taskNames: workload.tasks.flatMap(({ name, count }) =>
+      Array.from({ length: count }, (_, i) => (count === 1 ? name : `${name}/${i}`)),
+    ),
+    statements,
+  };
+}
+
+function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): void {
+  const cpus = model.section(abi.SECTION_CPUS);
+  for (const { package: pkg, node, llc } of machine.cpus) {
+    const row = cpus.add();
+    cpus.u32(row, 0, pkg);
+    cpus.u32(row, 4, node);
+    cpus.u32(row, 8, llc);
+  }
+  const turbo = model.section(abi.SECTION_TURBO);
+  for (const { active_cores, mhz } of machine.turbo) {
+    const row = turbo.add();
+    turbo.u32(row, 0, active_cores);
+    turbo.u32(row, 4, mhz);
+  }
+  const idle = model.section(abi.SECTION_IDLE_STATES);
+  for (const { exit_ns, residency_ns, power_mw, inactive } of machine.idle_states) {
+    const row = idle.add();
+    idle.u64(row, 0, exit_ns);
+    idle.u64(row, 8, residency_ns);
+    idle.u64(row, 16, power_mw);
+    idle.u64(row, 24, inactive ? 1 : 0);
+  }
+  const power = model.section(abi.SECTION_CORE_POWER);
+  for (const { mhz, mw } of machine.core_power) {
+    const row = power.add();
+    power.u64(row, 0, mhz);
+    power.u64(row, 8, mw);
+  }
+  const { costs } = machine;
+  model.set(abi.P_CPUS, machine.cpus.length);
+  model.set(abi.P_COST_SWITCH_NS, costs.context_switch_ns);
+  model.set(abi.P_COST_MIGRATION_LLC_NS, costs.migration_llc_ns);
+  model.set(abi.P_COST_MIGRATION_NODE_NS, costs.migration_node_ns);
+  model.set(abi.P_COST_DISPATCH_NS, costs.dispatch_ns);
+  model.set(abi.P_GOVERNOR, GOVERNORS[config.machine.governor]);
+  model.set(abi.P_MIN_MHZ, machine.min_mhz);
+  model.set(abi.P_BASE_MHZ, machine.base_mhz);
+  model.set(abi.P_REFERENCE_MHZ, machine.reference_mhz);
+  model.set(abi.P_FREQUENCY_INTERVAL_NS, machine.frequency_interval_ns);
+  model.set(abi.P_FREQUENCY_RAMP_NS, machine.frequency_ramp_ns);
+  model.set(abi.P_UNCORE_MW, machine.uncore_mw);
+  model.set(abi.P_UNCORE_IDLE_MW, machine.uncore_idle_mw);
+  model.set(abi.P_TDP_MW, machine.tdp_mw);
+}
+
+function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): void {
+  model.set(abi.P_SEED, seed);
+  model.set(abi.P_KERNEL, KERNELS[kernel.version]);
+  model.set(abi.P_HZ, hertz(kernel.hz));
+  model.set(abi.P_TICK_SKEW_NS, durationNs(kernel.tick_skew));
+  model.set(abi.P_SLICE_EXACT, kernel.slice_expiry === 'exact' ? 1 : 0);
+  model.set(abi.P_WATCHDOG_NS, durationNs(kernel.watchdog_timeout));
+  model.set(abi.P_ON_STALL_FALLBACK, kernel.on_stall === 'fallback' ? 1 : 0);
+  model.set(abi.P_BASE_SLICE_NS, durationNs(kernel.base_slice));
+  model.set(abi.P_DIGEST, output.digest ? 1 : 0);
+  const { invocations } = output;
+  model.set(
+    abi.P_ROWS_EVERY,
+    invocations === 'none' ? 0 : invocations === 'all' ? 1 : Number(invocations.slice('sample:'.length)),
+  );
+}
+
+function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
+  model.set(abi.P_POLICY, POLICIES[policy.name]);
+  if ('slice' in policy) model.set(abi.P_SLICE_NS, durationNs(policy.slice));
+  if ('steal' in policy) model.set(abi.P_STEAL, STEALS[policy.steal]);
+  model.set(abi.P_RESET_EVERY, policy.name === 'domains' ? policy.reset_every : 1);
+  const domains = model.section(abi.SECTION_DOMAINS);
+  for (const cpus of policyDomains(policy, model.cpus) ?? []) domains.u32(domains.add(), 0, model.mask(cpus));
+}
+
+function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): void {
+  model.set(abi.P_DRAIN, run.end === 'drain' ? 1 : 0);
+  model.set(abi.P_HORIZON_NS, horizon_ns);
+  model.set(abi.P_LIMIT_NS, run.limit === 'none' ? 0 : run.limit === 'auto' ? 10n * horizon_ns : durationNs(run.limit));
+  model.set(abi.P_WARMUP_NS, durationNs(run.warmup));
+}
+
+type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus'>;
+
+function encodeTemplate(model: Model, given: Scheduled, pc: number, count: number, stats: number): number {
+  const tasks = model.section(abi.SECTION_TASKS);
+  const row = tasks.add();
+  tasks.u32(row, abi.TT_PC, pc);
+  tasks.u32(row, abi.TT_COUNT, count);
+  tasks.u32(row, abi.TT_CLASS, given.class === 'ext' ? abi.CLASS_EXT : abi.CLASS_FAIR);
+  tasks.u32(row, abi.TT_WEIGHT, given.weight);
+  tasks.u32(row, abi.TT_MASK, model.maskOf(given.cpus));
+  tasks.u32(row, abi.TT_STATS, stats);
+  tasks.u32(row, abi.TT_DOMAIN, abi.NONE);
+  tasks.u32(row, abi.TT_START_DIST, abi.NONE);
+  return row;
+}
+
+function encodeTask(model: Model, compiler: ProgramCompiler, task: ResolvedTask): void {
+  const tasks = model.section(abi.SECTION_TASKS);
+  const row = encodeTemplate(model, task, compiler.compile(task.program), task.count, model.addClass(task.name, 'tasks'));
+  if (task.domain === 'spread') tasks.u32(row, abi.TT_DOMAIN_SPREAD, 1);
+  else if (task.domain !== 'none') tasks.u32(row, abi.TT_DOMAIN, task.domain);
+  tasks.u32(row, abi.TT_BACKGROUND, task.background ? 1 : 0);
+  const start = model.constantOf(task.start);
+  if (start !== undefined) tasks.u64(row, abi.TT_START, start);
+  else tasks.u32(row, abi.TT_START_DIST, model.distribution(task.start));
+  if (task.inverse_weight !== undefined) tasks.u32(row, abi.TT_INVERSE_WEIGHT, task.inverse_weight);
+}
+
+function encodeSource(
+  model: Model,
+  compiler: ProgramCompiler,
+  source: ResolvedSource,
+  queue: (name: string) => number,
+  times: SourceTraces,
+): void {
+  const sources = model.section(abi.SECTION_SOURCES);
+  const stats = model.addClass(source.name, 'source');
+  const row = sources.add();
+  sources.u32(row, abi.SRC_STATS, stats);
+  sources.u32(row, abi.SRC_LIMIT, source.limit ?? 0);
+  sources.u32(row, abi.SRC_DURATION, source.duration === undefined ? abi.NONE : model.distribution(source.duration));
+  sources.u32(row, abi.SRC_DIST, abi.NONE);
+  sources.u64(row, abi.SRC_MAX_ARRIVALS, source.max_arrivals ?? 0);
+  sources.u64(row, abi.SRC_START, durationNs(source.start));
+  sources.u32(row, abi.SRC_DOMAIN, abi.NONE);
+  if (source.rate !== undefined) {
+    sources.u32(row, abi.SRC_KIND, abi.SOURCE_RENEWAL);
+    sources.u32(row, abi.SRC_DIST, model.exponential(rateToMeanNs(source.rate)));
+  } else if (source.interarrival !== undefined) {
+    sources.u32(row, abi.SRC_KIND, abi.SOURCE_RENEWAL);
+    sources.u32(row, abi.SRC_DIST, model.distribution(source.interarrival));
+  } else if (source.clients !== undefined) {
+    sources.u32(row, abi.SRC_KIND, abi.SOURCE_CLOSED);
+    sources.u32(row, abi.SRC_CLIENTS, source.clients);
+    if (source.think !== undefined) sources.u32(row, abi.SRC_DIST, model.distribution(source.think));
+  } else {
+    sources.u32(row, abi.SRC_KIND, abi.SOURCE_LIST);
+    encodeTimes(model, row, source.times!, times);
+  }
+  if (source.spawn !== undefined) {
+    const { domain, program } = source.spawn;
+    sources.u32(row, abi.SRC_DELIVER, abi.DELIVER_SPAWN);
+    sources.u32(row, abi.SRC_TARGET, encodeTemplate(model, source.spawn, compiler.compile(program), 0, stats));
+    if (domain === 'round-robin') sources.u32(row, abi.SRC_DOMAIN, abi.DOMAIN_ROUND_ROBIN);
+    else if (domain === 'random') sources.u32(row, abi.SRC_DOMAIN, abi.DOMAIN_RANDOM);
+    else if (domain !== 'none') sources.u32(row, abi.SRC_DOMAIN, domain);
+  } else {
+    sources.u32(row, abi.SRC_DELIVER, abi.DELIVER_QUEUE);
+    sources.u32(row, abi.SRC_TARGET, queue(source.queue!));
+  }
+}
+
+/** Appends the arrivals of a file; every source reads its own rows, so each source's must be in time order. */
+function encodeTimes(model: Model, source: number, path: string, times: SourceTraces): void {
+  const trace = times.get(path);
+  if (trace?.invocations === undefined) {
+    throw new VtimeError('trace_invocations', 'not a table of single invocations', { file: path });
+  }
+  const columns = columnsOf(trace.invocations, path);
+  const list = model.section(abi.SECTION_ARRIVALS);
+  for (let i = 0; i < columns.start_ns.length; i++) {
+    const row = list.add();
+    list.u64(row, 0, columns.start_ns[i]);
+    list.u64(row, 8, columns.duration_ns[i] === UNKNOWN_DURATION_NS ? 0n : columns.duration_ns[i]);
+    list.u32(row, 16, source);
+  }
+}

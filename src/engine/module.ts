@@ -1,0 +1,59 @@
+// The compiled engine: one WebAssembly module, compiled once, instantiated per simulation.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { instantiateSync } from '@assemblyscript/loader';
+import { VtimeError } from '../errors.js';
+
+const FILE = new URL('../../../build/vtime.wasm', import.meta.url);
+
+/** The engine's exports (assembly/index.ts). Addresses and counts come as signed 32-bit numbers. */
+export interface EngineExports extends Record<string, unknown> {
+  memory: WebAssembly.Memory;
+  place(bytes: number): number;
+  create(address: number): number;
+  run(maxEvents: number, untilNs: bigint): number;
+  finish(): number;
+  result(): number;
+  time(): bigint;
+  failureCode(): number;
+  failureTaskSlot(): number;
+  failureCpuIndex(): number;
+  failureNumber(): bigint;
+  counters(): number;
+  rows(): number;
+  rowCount(): number;
+  clearRows(): void;
+}
+
+/** What a worker needs to make instances; can be posted to it. */
+export interface Engine {
+  module: WebAssembly.Module;
+  /** SHA-256 of the module's bytes. */
+  sha256: string;
+}
+
+let loaded: Engine | undefined;
+
+/** Compiles the engine on first use. */
+export function loadEngine(): Engine {
+  if (loaded === undefined) {
+    let bytes: Buffer<ArrayBuffer>;
+    try {
+      bytes = readFileSync(FILE);
+    } catch {
+      throw new VtimeError('engine_missing', 'the engine is not built', { expected: '`npm run setup` to have run' });
+    }
+    loaded = { module: new WebAssembly.Module(bytes), sha256: createHash('sha256').update(bytes).digest('hex') };
+  }
+  return loaded;
+}
+
+/** Uses an engine that was compiled elsewhere, e.g. posted by the main thread. */
+export function adoptEngine(engine: Engine): void {
+  loaded = engine;
+}
+
+export function instantiate(engine: Engine): EngineExports {
+  return instantiateSync<EngineExports>(engine.module, {}).exports;
+}

@@ -1,0 +1,115 @@
+// simulate(): a config in, a result out.
+
+import * as abi from '../../assembly/abi.js';
+import { configHash } from '../config/canonical.js';
+import { configFrom } from '../config/load.js';
+import { resolveConfig } from '../config/resolve.js';
+import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
+import { AbortedError } from '../errors.js';
+import { readTrace } from '../trace/read.js';
+import type { Trace } from '../trace/schema.js';
+import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
+import { VERSION } from '../version.js';
+import { decode } from './decode.js';
+import { encode, type EncodedModel } from './encode.js';
+import { failureReason } from './failure.js';
+import { loadEngine } from './module.js';
+import { RowCollector } from './rows.js';
+import { Simulation } from './simulation.js';
+
+const OUTCOMES: Record<number, Outcome> = {
+  [abi.OUTCOME_COMPLETED]: 'completed',
+  [abi.OUTCOME_HORIZON]: 'horizon',
+  [abi.OUTCOME_STALLED]: 'stalled',
+  [abi.OUTCOME_DEADLOCKED]: 'deadlocked',
+};
+
+/** Slices between two looks at the event loop: progress, signals. */
+const SLICES_PER_TURN = 50;
+
+/** The traces that a config names: the serverless workload's and those of its sources. */
+export interface CellTraces {
+  trace?: Trace;
+  times: Map<string, Trace>;
+}
+
+/** Reads the traces that a config names, unless they are given. */
+export async function readTraces(config: ResolvedConfig, trace?: Trace): Promise<CellTraces> {
+  const { serverless, arrivals } = config.workload;
+  const times = new Map<string, Trace>();
+  for (const source of arrivals) {
+    if (source.times !== undefined && !times.has(source.times)) times.set(source.times, await readTrace(source.times));
+  }
+  const wanted = serverless === undefined ? undefined : (trace ?? (await readTrace(serverless.trace)));
+  return { ...(wanted === undefined ? {} : { trace: wanted }), times };
+}
+
+function provenanceOf(config: ResolvedConfig, model: EncodedModel, { trace, times }: CellTraces): Provenance {
+  const traces = [...(trace === undefined ? [] : [trace]), ...times.values()];
+  return {
+    version: VERSION,
+    engine_sha256: loadEngine().sha256,
+    config_sha256: configHash(config),
+    seed: config.seed,
+    inputs: traces.flatMap(({ provenance }) => provenance.inputs.map(({ file, sha256 }) => ({ file, sha256 }))),
+    statements: {
+      ...model.statements,
+      ...(trace === undefined ? {} : { trace_rules: trace.provenance.rules, trace_steps: trace.provenance.steps }),
+    },
+  };
+}
+
+/** Runs one resolved cell whose traces are at hand. */
+export async function runCell(
+  config: ResolvedConfig,
+  traces: CellTraces,
+  { signal, onProgress }: Pick<SimulateOptions, 'signal' | 'onProgress'> = {},
+): Promise<SimulationResult> {
+  const model = encode(config, traces.trace, traces.times);
+  const simulation = new Simulation(model);
+  const rows = config.output.invocations === 'none' ? undefined : new RowCollector(model.classes.map(({ name }) => name));
+  for (let slice = 0; !simulation.done; slice++) {
+    simulation.step();
+    rows?.add(simulation.drainRows());
+    if (slice % SLICES_PER_TURN !== SLICES_PER_TURN - 1) continue;
+    onProgress?.({
+      time_ns: Number(simulation.time_ns),
+      ...(model.horizon_ns > 0n ? { end_ns: Number(model.horizon_ns) } : {}),
+      events: simulation.counter(abi.R_EVENTS),
+    });
+    if (signal !== undefined) await new Promise(setImmediate);
+    if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
+  }
+  const { failure } = simulation;
+  simulation.finish();
+  const outcome = OUTCOMES[simulation.outcome];
+  return {
+    outcome,
+    ...(failure === undefined ? {} : { reason: reasonOf(failure, model) }),
+    config,
+    ...decode(simulation.memory, simulation.result(), model),
+    provenance: provenanceOf(config, model, traces),
+    ...(rows === undefined ? {} : { invocations: rows.table() }),
+  };
+}
+
+function reasonOf(failure: Parameters<typeof failureReason>[0], model: EncodedModel) {
+  const { asError: _, ...reason } = failureReason(failure, model);
+  return reason;
+}
+
+/**
+ * Simulates one config: as written, checked, or resolved. A sweep is refused; see `sweep()`.
+ * Errors: ConfigError (all mistakes of the config), VtimeError (trace, capacity), SimulationError (the policy broke a
+ * kernel rule), EngineError, AbortedError. `stalled` and `deadlocked` are outcomes, not errors.
+ */
+export async function simulate(
+  config: ConfigInput | Config | ResolvedConfig,
+  { trace, signal, onProgress }: SimulateOptions = {},
+): Promise<SimulationResult> {
+  const resolved = resolveConfig(configFrom(config));
+  return runCell(resolved, await readTraces(resolved, trace), {
+    ...(signal === undefined ? {} : { signal }),
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+}

@@ -1,0 +1,131 @@
+// One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
+
+import * as abi from '../../assembly/abi.js';
+import { EngineError, VtimeError } from '../errors.js';
+import type { EncodedModel } from './encode.js';
+import { type FailureNumbers, failureReason } from './failure.js';
+import { type EngineExports, instantiate, loadEngine } from './module.js';
+
+/** Events per slice: long enough to be free, short enough for progress, signals and V8's optimising tier. */
+export const SLICE_EVENTS = 20_000;
+
+const IMAGE_ERRORS: Record<number, string> = {
+  1: 'no model image',
+  2: 'a model image of another version',
+  3: 'the model exceeds a capacity of the engine (assembly/core/layout.ts)',
+  4: 'an incomplete model image',
+};
+
+/** Outcomes after which there is nothing left to run. */
+const FINAL = new Set<number>([
+  abi.OUTCOME_COMPLETED,
+  abi.OUTCOME_HORIZON,
+  abi.OUTCOME_STALLED,
+  abi.OUTCOME_DEADLOCKED,
+  abi.OUTCOME_INVARIANT,
+  abi.OUTCOME_ERROR,
+]);
+
+export class Simulation {
+  readonly model: EncodedModel;
+  readonly #engine: EngineExports;
+  #outcome: number = abi.OUTCOME_BUDGET;
+
+  /** Takes the model over. EngineError if the engine refuses it. */
+  constructor(model: EncodedModel) {
+    this.model = model;
+    this.#engine = instantiate(loadEngine());
+    const address = this.#engine.place(model.image.length) >>> 0;
+    if (address === 0) throw new EngineError('engine_memory', 'no memory for the model');
+    new Uint8Array(this.#engine.memory.buffer).set(model.image, address);
+    const error = this.#guard(() => this.#engine.create(address));
+    if (error !== 0) throw new VtimeError('model_image', IMAGE_ERRORS[error] ?? `model error ${error}`);
+    if (this.#engine.failureCode() !== 0) this.#throwFailure();
+  }
+
+  /** The engine's memory, current until the next step. */
+  get memory(): WebAssembly.Memory {
+    return this.#engine.memory;
+  }
+
+  /** Byte address of the run counters (R_… of assembly/abi.ts, u64 each). */
+  get countersAddress(): number {
+    return this.#engine.counters() >>> 0;
+  }
+
+  /** A run counter, R_… of assembly/abi.ts. */
+  counter(index: number): number {
+    return Number(new DataView(this.#engine.memory.buffer).getBigUint64(this.countersAddress + 8 * index, true));
+  }
+
+  /** Simulated time, ns. */
+  get time_ns(): bigint {
+    return this.#engine.time();
+  }
+
+  /** OUTCOME_… of the last step. */
+  get outcome(): number {
+    return this.#outcome;
+  }
+
+  get done(): boolean {
+    return FINAL.has(this.#outcome);
+  }
+
+  /** Why the run failed; undefined if it didn't. */
+  get failure(): FailureNumbers | undefined {
+    const code = this.#engine.failureCode();
+    if (code === 0) return undefined;
+    return {
+      code,
+      task: this.#engine.failureTaskSlot() >>> 0,
+      cpu: this.#engine.failureCpuIndex() >>> 0,
+      detail: BigInt.asUintN(64, this.#engine.failureNumber()),
+    };
+  }
+
+  /** Runs one slice; returns OUTCOME_…. Capacity and program errors throw. */
+  step(maxEvents = SLICE_EVENTS, until_ns = (1n << 63n) - 1n): number {
+    this.#outcome = this.#guard(() => this.#engine.run(maxEvents, until_ns));
+    if (this.#outcome === abi.OUTCOME_ERROR || this.#outcome === abi.OUTCOME_INVARIANT) this.#throwFailure();
+    return this.#outcome;
+  }
+
+  /** Closes the books and checks the conservation laws; a violation throws an EngineError. */
+  finish(): void {
+    const before = this.#engine.failureCode();
+    const outcome = this.#guard(() => this.#engine.finish());
+    if (outcome === abi.OUTCOME_INVARIANT && before === 0) this.#throwFailure();
+  }
+
+  /** Address of the result image in memory; call after finish(). */
+  result(): number {
+    const address = this.#guard(() => this.#engine.result()) >>> 0;
+    if (address === 0) throw new EngineError('engine_memory', 'no memory for the result');
+    return address;
+  }
+
+  /** Copies the rows that wait in the ring and empties it: ROW_BYTES each. */
+  drainRows(): Uint8Array {
+    const count = this.#engine.rowCount() >>> 0;
+    if (count === 0) return new Uint8Array(0);
+    const address = this.#engine.rows() >>> 0;
+    const rows = new Uint8Array(this.#engine.memory.buffer, address, count * abi.ROW_BYTES).slice();
+    this.#engine.clearRows();
+    return rows;
+  }
+
+  #throwFailure(): never {
+    throw failureReason(this.failure!, this.model).asError();
+  }
+
+  /** A trap is an engine error, never an uncaught exception. */
+  #guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) throw new EngineError('engine_trap', `the engine trapped: ${error.message}`);
+      throw error;
+    }
+  }
+}
