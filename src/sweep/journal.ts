@@ -2,7 +2,7 @@
 //
 //   <first 16 hex digits of the SHA-256 of the JSON> <JSON of a record> \n
 //
-// in one write, so that a crash can only damage the tail: that is named and cut off when the journal is opened.
+// and nothing is ever rewritten, so that a crash can only damage the tail: that is named and cut off when the journal is opened.
 
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -36,6 +36,11 @@ function checksum(json: string | Buffer): string {
 export function journalLine(record: CellRecord): string {
   const json = JSON.stringify(record);
   return `${checksum(json)} ${json}\n`;
+}
+
+/** The record of a line made by `journalLine`. */
+export function recordOf(line: string): CellRecord {
+  return JSON.parse(line.slice(CHECKSUM_DIGITS + 1)) as CellRecord;
 }
 
 function parseLine(line: Buffer): CellRecord | undefined {

@@ -14,6 +14,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Table } from 'apache-arrow';
 import type { Config, ResolvedConfig } from '../config/schema.js';
 import type { Histogram } from '../engine/histogram.js';
 import { VtimeError } from '../errors.js';
@@ -63,6 +64,8 @@ export interface FinishedCell extends CellPlace {
   histograms: StoredHistogram[];
   /** Stated by the encoder: load scale, offered load, mapping errors, trace repairs. */
   statements: Record<string, unknown>;
+  /** With output.invocations, from `sweep()`; a store keeps them in files of their own. */
+  invocations?: Table;
 }
 
 /** A cell without a result: its input was refused, or the engine failed. */

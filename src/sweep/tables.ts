@@ -3,7 +3,7 @@
 // results      cell_id, point, replication, seed, is_baseline, outcome; one text column `axis.<path>` per path that
 //              the sweep varies; every metric flat, unit in the name (shape.ts); reason, error, values, config,
 //              inputs and statements as JSON; config_sha256. A failed cell has no metrics.
-// classes      cell_id, point, replication, then the class's name, kind and metrics
+// classes      cell_id, then the class's name, kind and metrics
 // histograms   cell_id, kind, class ('' = all merged), count, sum (decimal text: it may exceed 2^64), min, max,
 //              indices and counts of the non-empty buckets, of values in ns; the value range of a bucket is
 //              bucketBounds of engine/histogram.ts
@@ -78,13 +78,10 @@ function axisText(value: unknown): string | null {
 /** Collects cells in grid order and gives the bytes of the three files. */
 export class ResultTables {
   readonly #axes: string[];
+  /** Points of one grid may agree in all that matters; classes and histograms are kept once per id. */
+  readonly #seen = new Set<string>();
   readonly #results: TableBuilder;
-  readonly #classes = new TableBuilder([
-    ['cell_id', 'text'],
-    ['point', 'index'],
-    ['replication', 'index'],
-    ...flat(CLASS_COLUMNS),
-  ]);
+  readonly #classes = new TableBuilder([['cell_id', 'text'], ...flat(CLASS_COLUMNS)]);
   readonly #histograms = new TableBuilder([
     ['cell_id', 'text'],
     ['kind', 'text'],
@@ -138,13 +135,10 @@ export class ResultTables {
       canonicalJson(cell.inputs),
       json(finished?.statements),
     ]);
+    if (this.#seen.has(cell_id)) return;
+    this.#seen.add(cell_id);
     for (const one of finished?.classes ?? []) {
-      this.#classes.add([
-        cell_id,
-        point,
-        replication,
-        ...CLASS_COLUMNS.map((column) => leafValue(one, column)),
-      ]);
+      this.#classes.add([cell_id, ...CLASS_COLUMNS.map((column) => leafValue(one, column))]);
     }
     for (const { kind, class: name, histogram } of finished?.histograms ?? []) {
       const { count, sum, min, max, indices, counts } = histogram;
