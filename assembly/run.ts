@@ -15,7 +15,7 @@ import {
   P_LIMIT_NS,
 } from './abi';
 import { ALIVE, count, counter, EVENTS, param } from './core/counters';
-import { fail, FAIL_CONSERVATION, FAIL_DEADLOCK, FAIL_LIVELOCK, FAIL_WATCHDOG, failure } from './core/failure';
+import { fail, FAIL_CLOCK, FAIL_CONSERVATION, FAIL_DEADLOCK, FAIL_LIVELOCK, FAIL_WATCHDOG, failure } from './core/failure';
 import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE } from './core/layout';
 import { NEVER } from './core/winner';
 import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
@@ -115,6 +115,10 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     if (time > until) return OUTCOME_UNTIL;
     if (limit != 0 && time > limit) return OUTCOME_HORIZON;
     if (time != now) {
+      if (time < now) {
+        fail(FAIL_CLOCK, 0, 0, now - time);
+        return OUTCOME_INVARIANT;
+      }
       setNow(time);
       eventsAtOnce = 0;
       rebaseIfNeeded();

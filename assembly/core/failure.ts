@@ -18,6 +18,8 @@ export const FAIL_LITTLE: u32 = 41;
 export const FAIL_CPU_TIME: u32 = 42;
 export const FAIL_STATE_SUM: u32 = 43;
 export const FAIL_PROGRAM: u32 = 44;
+/** An event lies before the clock. */
+export const FAIL_CLOCK: u32 = 45;
 /** No progress at one instant within the bound. */
 export const FAIL_LIVELOCK: u32 = 60;
 /** A runnable ext task has not run for the watchdog's timeout. */

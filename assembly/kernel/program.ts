@@ -175,6 +175,8 @@ export function advance(c: u32, t: u32): bool {
     if (op == OP_RUN) {
       store<u64>(t, operand(t, i) * referenceMhz, TASK_WORK);
       store<u8>(t, MODE_RUN, TASK_MODE);
+      // Costs of the switch may reach beyond now; what came before this instruction doesn't count.
+      if (load<u64>(c, CPU_WORK_BEGIN) < now) store<u64>(c, now, CPU_WORK_BEGIN);
       count(INSTRUCTIONS, steps);
       return true;
     }

@@ -144,6 +144,7 @@ export function armCompletion(c: u32): void {
   } else if (mode == MODE_NONE) {
     end = begin;
   }
+  if (end < now) end = now;
   if (exactSlices) {
     const left = load<u8>(t, TASK_CLASS) == CLASS_EXT ? load<u64>(t, TASK_SLICE) : fairSliceLeft(c >> CPU_SHIFT, t);
     if (left < end - now) end = now + left;

@@ -57,6 +57,7 @@ const KINDS: Record<number, Kind> = {
     fault: 'engine',
     message: ({ detail }, task) => `${task} ran into an invalid instruction (${detail})`,
   },
+  45: { code: 'clock', fault: 'engine', message: ({ detail }) => `an event lies ${detail} ns before the clock` },
   60: { code: 'livelock', fault: 'system', message: (_, task) => `no time passes any more; last seen: ${task}` },
   61: {
     code: 'watchdog',
