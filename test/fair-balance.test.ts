@@ -1,6 +1,7 @@
 // Load balancing of the fair class: newidle, periodic, by an idle CPU for all (nohz), active. Nodes are one LLC each.
 // Base slice 3 ms, tick 4 ms, weights 1024.
 
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadUnits } from './support/units.js';
@@ -61,6 +62,53 @@ test('it takes the waiting task that ran least recently', () => {
   goIdle(only);
   assert.is(units.call('current', 0), b);
   assert.is(units.call('cpuOf', c), 1);
+});
+
+test('newidle takes from the queue that update_sd_pick_busiest() names', () => {
+  const queue = fc.record({
+    tasks: fc.nat(4),
+    util: fc.constantFrom(0, 500, 870, 880, 1024),
+    runnable: fc.constantFrom(0, 700, 1100, 1300, 3000),
+  });
+  const idler = { tasks: 0, util: 0, runnable: 0 };
+  type Queue = typeof idler;
+  // One CPU per group, capacity 1024, imbalance_pct 117: 0 has spare, 1 fully busy, 2 overloaded.
+  const typeOf = (q: Queue) => {
+    const high = 102_400 < q.util * 117;
+    const long = 1024 * 117 < q.runnable * 100;
+    if (q.tasks > 1 && (high || long)) return 2;
+    return q.tasks === 0 || (!long && 102_400 > q.util * 117) ? 0 : 1;
+  };
+  const busier = (a: Queue, b: Queue) => {
+    if (typeOf(a) !== typeOf(b)) return typeOf(a) > typeOf(b);
+    return typeOf(a) === 1 || a.tasks > b.tasks; // loads are 1024 per task
+  };
+  fc.assert(
+    fc.property(fc.array(queue, { minLength: 1, maxLength: 6 }), fc.nat(6), (others, place) => {
+      const dst = place % (others.length + 1);
+      const queues = [...others.slice(0, dst), idler, ...others.slice(dst)];
+      machine(1, queues.length);
+      const only = put(dst);
+      for (const [cpu, q] of queues.entries()) for (let i = 0; i < q.tasks; i++) put(cpu);
+      at(10);
+      for (const [cpu, q] of queues.entries()) {
+        units.call('setUtil', cpu, q.util);
+        units.call('setRunnable', cpu, q.runnable);
+      }
+      let busiest = -1;
+      for (let i = 1; i < queues.length; i++) {
+        const cpu = (dst + i) % queues.length;
+        const q = queues[cpu]!;
+        if (q.tasks > 0 && (busiest < 0 || busier(q, queues[busiest]!))) busiest = cpu;
+      }
+      goIdle(only);
+      const pulled = busiest >= 0 && queues[busiest]!.tasks > 1;
+      const expected = queues.map((q, cpu) => q.tasks - (pulled && cpu === busiest ? 1 : 0));
+      if (pulled) expected[dst] = 1;
+      assert.equal(loads(queues.length), expected);
+    }),
+    { numRuns: 500, seed: 4 },
+  );
 });
 
 test('nothing is pulled while nobody waits', () => {

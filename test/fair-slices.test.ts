@@ -186,13 +186,13 @@ test('sched_yield lets the other run although the slice is not over', () => {
   assert.is(units.call64('deadline', only), before);
 });
 
-test('utilisation halves in 32 ms of idleness', () => {
+test('utilisation halves in 32 PELT periods of idleness, 33.6 ms', () => {
   start(3n, 4n);
   const a = arrive();
   units.call('setTime', 1000n * MS);
-  assert.is(units.call64('util', 0), 1024n); // 2^(−1000/32) is below the resolution of 2^−24
+  assert.is(units.call64('util', 0), 1024n); // 2^(−1000/33.6) is below the resolution of 2^−24
   sleep(a);
-  units.call('setTime', 1032n * MS);
+  units.call('setTime', 1000n * MS + 32n * 2n ** 20n);
   assert.is(units.call64('util', 0), 512n);
 });
 

@@ -37,7 +37,6 @@ import {
   SCALE,
   SE_NEWER,
   SE_ON_RQ,
-  updateLoadAvg,
   weightOf,
 } from './fairrq';
 import { maskAddress, maskClear, maskFirst, maskFirstAnd, maskNextAnd, maskTest, nrCpus } from './mask';
@@ -54,6 +53,8 @@ import {
   GROUP_HAS_SPARE,
   GROUP_IMBALANCED,
   GROUP_OVERLOADED,
+  groupAverages,
+  groupBefore,
   groupCapacity,
   groupFirst,
   groupMask,
@@ -74,7 +75,6 @@ import {
   SD_SPAN_WEIGHT,
   setAvgLoad,
   SGS_AVG_LOAD,
-  SGS_BYTES,
   SGS_FIRST,
   SGS_IDLE_CPUS,
   SGS_LOAD,
@@ -108,8 +108,8 @@ const NEWIDLE_COST_PER_CPU_NS: u64 = 100;
 
 /** Statistics of the destination's group, of the busiest other one, and of the one being looked at. */
 const local: usize = memory.data(64, 8);
-const busiest: usize = memory.data(64, 8);
-const work: usize = memory.data(64, 8);
+let busiest: usize = memory.data(64, 8);
+let work: usize = memory.data(64, 8);
 
 /** struct lb_env: one balancing at a time. Its CPUs (env->cpus) are SCRATCH_MASK. */
 let dstCpu: u32 = 0;
@@ -159,6 +159,8 @@ function pickBusiest(): bool {
 /** update_sd_lb_stats() */
 function updateDomainStats(): void {
   const own = groupFirst(level, dstCpu);
+  // Only periodic balancing of an LLC sets the depth of its scans.
+  const scan = level == LEVEL_MC && idle != NEWLY_IDLE;
   busiestFound = false;
   totalLoad = 0;
   totalCapacity = 0;
@@ -166,20 +168,76 @@ function updateDomainStats(): void {
   let g = own;
   do {
     const sgs = g == own ? local : work;
-    groupStats(sgs, level, g, SCRATCH_MASK);
-    if (load<u32>(sgs, SGS_WEIGHT) != 0) {
+    if (groupStats(sgs, level, g, SCRATCH_MASK, scan)) {
       if (load<u32>(sgs, SGS_TYPE) == GROUP_OVERLOADED) setAvgLoad(sgs);
-      if (g != own && pickBusiest()) {
-        memory.copy(busiest, work, SGS_BYTES);
-        busiestFound = true;
-      }
       totalLoad += load<u64>(sgs, SGS_LOAD);
       totalCapacity += groupCapacity(sgs);
-      util += load<u64>(sgs, SGS_UTIL);
+      if (scan) util += load<u64>(sgs, SGS_UTIL);
+      if (g != own && pickBusiest()) takeWork();
     }
     g = nextGroup(level, g);
   } while (g != own);
-  if (level == LEVEL_MC && idle != NEWLY_IDLE) updateIdleCpuScan(util);
+  if (scan) updateIdleCpuScan(util);
+}
+
+/**
+ * What updateDomainStats() comes to for a CPU that becomes idle, at MC level. Groups are CPUs, so the order of types
+ * tells who can be the busiest: one of those with waiting tasks if it counts as overloaded; else the last fully busy
+ * one of the ring; else, all having spare capacity, the first of the longest queues.
+ */
+function updateLlcStats(): void {
+  busiestFound = false;
+  groupStats(local, level, dstCpu, SCRATCH_MASK, false);
+  let longest: i32 = -1;
+  let most: u32 = 1;
+  let i = ringNext(OVERLOADED_MASK, dstCpu);
+  while (i >= 0) {
+    const nr = load<u32>(cpuRq(i as u32), RQ_NR_RUNNING);
+    if (nr > most) {
+      most = nr;
+      longest = i;
+    }
+    groupStats(work, level, i as u32, SCRATCH_MASK, false);
+    if (load<u32>(work, SGS_TYPE) == GROUP_OVERLOADED) {
+      setAvgLoad(work);
+      if (pickBusiest()) takeWork();
+    }
+    i = ringNext(OVERLOADED_MASK, i as u32);
+  }
+  if (busiestFound) return;
+  const end = dstCpu;
+  let cpu = groupBefore(end);
+  while (cpu != end) {
+    const running = load<u32>(cpuRq(cpu), RQ_NR_RUNNING) != 0;
+    if (running && groupStats(work, level, cpu, SCRATCH_MASK, false) && load<u32>(work, SGS_TYPE) == GROUP_FULLY_BUSY) {
+      takeWork();
+      return;
+    }
+    cpu = groupBefore(cpu);
+  }
+  if (longest < 0) return;
+  groupStats(work, level, longest as u32, SCRATCH_MASK, false);
+  takeWork();
+}
+
+// @ts-ignore: decorator
+@inline
+function takeWork(): void {
+  const better = work;
+  work = busiest;
+  busiest = better;
+  busiestFound = true;
+}
+
+/** The next CPU of the mask and of SCRATCH_MASK after `cpu` in the ring that begins at dstCpu, -1 at its end. */
+function ringNext(mask: usize, cpu: u32): i32 {
+  let next = maskNextAnd(mask, SCRATCH_MASK, cpu + 1);
+  if (cpu < dstCpu) return next >= 0 && (next as u32) < dstCpu ? next : -1;
+  if (next < 0) {
+    next = maskFirstAnd(mask, SCRATCH_MASK);
+    if (next >= 0 && (next as u32) >= dstCpu) next = -1;
+  }
+  return next;
 }
 
 /** update_idle_cpu_scan(): LLC size × (1 − (1.17 × utilisation)²), 0 from about 85 % on. */
@@ -215,7 +273,8 @@ function preferSibling(): bool {
 /** find_busiest_group(): false if the level is balanced; else `busiest`, `migrationType` and `imbalance` are set. */
 function findBusiestGroup(): bool {
   imbalance = 0;
-  updateDomainStats();
+  if (level == LEVEL_MC && idle == NEWLY_IDLE) updateLlcStats();
+  else updateDomainStats();
   if (!busiestFound) return false;
   const here = load<u32>(local, SGS_TYPE);
   const there = load<u32>(busiest, SGS_TYPE);
@@ -255,6 +314,7 @@ function calculateImbalance(): bool {
   if (here == GROUP_HAS_SPARE) {
     if (there > GROUP_FULLY_BUSY && level != LEVEL_MC) {
       // Fill the spare capacity; what that leaves behind is for the next time.
+      groupAverages(local, level, SCRATCH_MASK);
       const capacity = groupCapacity(local);
       const util = load<u64>(local, SGS_UTIL);
       migrationType = MIGRATE_UTIL;
@@ -427,8 +487,10 @@ function loadBalance(cpu: u32, atLevel: u32, cpuIdle: u32): u32 {
   for (let w: usize = 0; w < MASK_BYTES; w += 8) {
     store<u64>(SCRATCH_MASK + w, load<u64>(span + w) & load<u64>(ONLINE_MASK + w));
   }
+  // An LLC without waiting tasks has nothing for a CPU that becomes idle: balanced, whatever the statistics say.
+  if (level == LEVEL_MC && idle == NEWLY_IDLE && maskFirstAnd(OVERLOADED_MASK, SCRATCH_MASK) < 0) return balanced(sd, cpu);
   let moved: u32 = 0;
-  for (;;) {
+  while (true) {
     if (!shouldWeBalance()) {
       continueBalancing = false;
       return balanced(sd, cpu);
@@ -642,7 +704,6 @@ export function fairNewidle(cpu: u32): u32 {
     if (!overloaded) break;
     cost += NEWIDLE_COST_NS + NEWIDLE_COST_PER_CPU_NS * weight;
     if (avgIdle < cost) break;
-    updateLoadAvg(q);
     pulled = loadBalance(cpu, l, NEWLY_IDLE);
     if (pulled != 0 || load<u32>(q, RQ_NR_RUNNING) != 0) break;
   }

@@ -218,7 +218,7 @@ function pickIdlest(): bool {
 }
 
 function wakeupStats(sgs: usize, level: u32, first: u32): bool {
-  if (!groupStats(sgs, level, first, candidates)) return false;
+  if (!groupStats(sgs, level, first, candidates, true)) return false;
   const type = load<u32>(sgs, SGS_TYPE);
   if (type == GROUP_FULLY_BUSY || type == GROUP_OVERLOADED) setAvgLoad(sgs);
   return true;

@@ -10,7 +10,7 @@
 // An LLC must not reach across nodes. Groups are walked in the kernel's ring order, the CPU's own group first; a group
 // is named by its first online CPU.
 //
-// Per CPU, at CPU_BALANCE, three records of 32 B, then the CPU's own fields:
+// Per CPU, at CPU_BALANCE, three records of 64 B, then the CPU's own fields:
 //
 //     0  u64 last_balance
 //     8  u32 balance_interval   ms
@@ -19,9 +19,12 @@
 //    20  u32 imbalance          of the group at this level that this CPU is the first of: pinned tasks spoil its balance
 //    24  u32 imb_numa_nr        with up to so many tasks a node may be busier than another
 //    28  u32 group_first        first CPU of the CPU's group at this level
-//    96  u64 next_balance
-//   104  u32 nr_idle_scan       of the LLC that this CPU is the first of: CPUs a wake-up may look at
-//   108  u32 nohz_kick          the next balancing is for all idle CPUs
+//    32  u32 next_first         first CPU of the next group of the ring
+//    36  u32 group_weight       online CPUs of the group
+//    40  u32 group_before       first CPU of the group before
+//   192  u64 next_balance
+//   200  u32 nr_idle_scan       of the LLC that this CPU is the first of: CPUs a wake-up may look at
+//   204  u32 nohz_kick          the next balancing is for all idle CPUs
 //
 // Statistics of a group (struct sg_lb_stats), 64 B: one for the local group, one for the best other, one to work in.
 //
@@ -39,14 +42,14 @@ import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK } from '../core/layout';
 import { cpuLlc, llcMask, nodeMask } from '../machine/topology';
 import { CPU_BALANCE } from './cpu';
 import { cpuLoad, cpuRq, cpuRunnable, cpuUtil, RQ_NR_RUNNING, SCALE, updateLoadAvg } from './fairrq';
-import { maskAddress, maskFirstAnd, maskNextAnd, maskTest, maskWeightAnd, nrCpus } from './mask';
+import { maskAddress, maskFirstAnd, maskNextAnd, maskTest, maskWeightAnd, nrCpus, nrWords } from './mask';
 
 export const LEVEL_MC: u32 = 0;
 export const LEVEL_PKG: u32 = 1;
 export const LEVEL_NUMA: u32 = 2;
 export const LEVELS: u32 = 3;
 
-export const SD_SHIFT: u32 = 5;
+export const SD_SHIFT: u32 = 6;
 export const SD_LAST_BALANCE: usize = 0;
 export const SD_BALANCE_INTERVAL: usize = 8;
 export const SD_NR_FAILED: usize = 12;
@@ -54,9 +57,12 @@ export const SD_SPAN_WEIGHT: usize = 16;
 export const SD_IMBALANCE: usize = 20;
 export const SD_IMB_NUMA_NR: usize = 24;
 export const SD_GROUP_FIRST: usize = 28;
-export const BAL_NEXT_BALANCE: usize = CPU_BALANCE + 96;
-export const BAL_NR_IDLE_SCAN: usize = CPU_BALANCE + 104;
-export const BAL_NOHZ_KICK: usize = CPU_BALANCE + 108;
+const SD_NEXT_FIRST: usize = 32;
+const SD_GROUP_WEIGHT: usize = 36;
+const SD_GROUP_BEFORE: usize = 40;
+export const BAL_NEXT_BALANCE: usize = CPU_BALANCE + 192;
+export const BAL_NR_IDLE_SCAN: usize = CPU_BALANCE + 200;
+export const BAL_NOHZ_KICK: usize = CPU_BALANCE + 204;
 const BALANCE_BYTES: usize = 256;
 
 export const SGS_LOAD: usize = 0;
@@ -132,10 +138,25 @@ export function llcFirst(cpu: u32): u32 {
   return load<u32>(domainOf(LEVEL_PKG, cpu), SD_GROUP_FIRST);
 }
 
+/** Online CPUs that share the CPU's cache. */
 // @ts-ignore: decorator
 @inline
 export function llcWeight(cpu: u32): u32 {
-  return maskWeightAnd(llcMask(cpu), ONLINE_MASK);
+  return load<u32>(domainOf(LEVEL_PKG, cpu), SD_GROUP_WEIGHT);
+}
+
+/** The next group of the ring after the one that the CPU is in, by its first CPU. */
+// @ts-ignore: decorator
+@inline
+export function nextGroup(level: u32, cpu: u32): u32 {
+  return load<u32>(domainOf(level, cpu), SD_NEXT_FIRST);
+}
+
+/** The CPU before in the ring of an LLC. */
+// @ts-ignore: decorator
+@inline
+export function groupBefore(cpu: u32): u32 {
+  return load<u32>(domainOf(LEVEL_MC, cpu), SD_GROUP_BEFORE);
 }
 
 /** Builds the domains of all CPUs; again when a CPU goes on- or offline. */
@@ -148,68 +169,108 @@ export function domainsInit(): void {
     const node = maskWeightAnd(nodeMask(cpu), ONLINE_MASK);
     // build_sched_domains(): an eighth of a node with a single LLC, else one task per LLC.
     const imbNuma = max(1, node == llc ? node >> 3 : node / llc);
-    const firstOfLlc = maskFirstAnd(llcMask(cpu), ONLINE_MASK) as u32;
-    const firstOfNode = maskFirstAnd(nodeMask(cpu), ONLINE_MASK) as u32;
-    domainInit(LEVEL_MC, cpu, llc > 1 ? llc : 0, 0, cpu);
-    domainInit(LEVEL_PKG, cpu, node > llc ? node : 0, imbNuma, firstOfLlc);
-    domainInit(LEVEL_NUMA, cpu, all > node ? all : 0, imbNuma, firstOfNode);
+    domainInit(LEVEL_MC, cpu, llc, 1, imbNuma, cpu);
+    domainInit(LEVEL_PKG, cpu, node, llc, imbNuma, maskFirstAnd(llcMask(cpu), ONLINE_MASK) as u32);
+    domainInit(LEVEL_NUMA, cpu, all, node, imbNuma, maskFirstAnd(nodeMask(cpu), ONLINE_MASK) as u32);
     store<u32>(cpu << CPU_SHIFT, llc, BAL_NR_IDLE_SCAN);
+  }
+  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
+    if (!maskTest(ONLINE_MASK, cpu)) continue;
+    for (let level: u32 = 0; level < LEVELS; level++) {
+      const span = domainSpan(level, cpu);
+      let next = cpu;
+      do {
+        let above = maskNextAnd(span, ONLINE_MASK, next + 1);
+        if (above < 0) above = maskFirstAnd(span, ONLINE_MASK);
+        next = above as u32;
+      } while (next != cpu && groupFirst(level, next) != next);
+      const first = groupFirst(level, next);
+      store<u32>(domainOf(level, cpu), first, SD_NEXT_FIRST);
+      store<u32>(domainOf(level, first), groupFirst(level, cpu), SD_GROUP_BEFORE);
+    }
   }
 }
 
-function domainInit(level: u32, cpu: u32, weight: u32, imbNuma: u32, first: u32): void {
+/** A level whose only group is the whole span is absent. */
+function domainInit(level: u32, cpu: u32, span: u32, group: u32, imbNuma: u32, first: u32): void {
   const sd = domainOf(level, cpu);
+  const weight = span > group ? span : 0;
   store<u32>(sd, weight, SD_BALANCE_INTERVAL);
   store<u32>(sd, weight, SD_SPAN_WEIGHT);
   store<u32>(sd, imbNuma, SD_IMB_NUMA_NR);
   store<u32>(sd, first, SD_GROUP_FIRST);
+  store<u32>(sd, group, SD_GROUP_WEIGHT);
 }
 
-/** The next group of the ring after the one that begins at `first`, by its first CPU. */
-export function nextGroup(level: u32, first: u32): u32 {
-  const span = domainSpan(level, first);
-  let cpu = first;
-  do {
-    let next = maskNextAnd(span, ONLINE_MASK, cpu + 1);
-    if (next < 0) next = maskFirstAnd(span, ONLINE_MASK);
-    cpu = next as u32;
-  } while (groupFirst(level, cpu) != cpu);
-  return cpu;
-}
-
-/** Sums up the CPUs of the group that begins at `first` and lie in `filter`; false if there are none. */
-export function groupStats(sgs: usize, level: u32, first: u32, filter: usize): bool {
-  memory.fill(sgs, 0, SGS_BYTES);
+/**
+ * Sums up the CPUs of the group that begins at `first` and lie in `filter`; false if there are none. The averages over
+ * time are added if the group's type depends on them, or if asked for. A CPU that is idle has no fair task.
+ */
+export function groupStats(sgs: usize, level: u32, first: u32, filter: usize, averages: bool): bool {
+  let nr: u32 = 0;
+  let idle: u32 = 0;
+  let sum: u64 = 0;
+  let weight: u32 = 0;
+  store<u32>(sgs, 0, SGS_WEIGHT);
   store<u32>(sgs, first, SGS_FIRST);
   if (level == LEVEL_MC) {
     if (!maskTest(filter, first)) return false;
-    addCpu(sgs, first);
-    store<u32>(sgs, 1, SGS_WEIGHT);
+    const q = cpuRq(first);
+    nr = load<u32>(q, RQ_NR_RUNNING);
+    sum = cpuLoad(q);
+    idle = nr == 0 && idleCpu(first) ? 1 : 0;
+    weight = 1;
   } else {
     const mask = groupMask(level, first);
-    let cpu = maskFirstAnd(mask, filter);
-    if (cpu < 0) return false;
-    while (cpu >= 0) {
-      addCpu(sgs, cpu as u32);
-      cpu = maskNextAnd(mask, filter, (cpu as u32) + 1);
+    let any: u64 = 0;
+    for (let w: u32 = 0; w < nrWords; w++) {
+      const cpus = load<u64>(mask + (w << 3)) & load<u64>(filter + (w << 3));
+      const idleCpus = cpus & load<u64>(IDLE_MASK + (w << 3));
+      any |= cpus;
+      idle += popcnt(idleCpus) as u32;
+      for (let busy = cpus & ~idleCpus; busy != 0; busy &= busy - 1) {
+        const q = cpuRq((w << 6) + (ctz(busy) as u32));
+        nr += load<u32>(q, RQ_NR_RUNNING);
+        sum += cpuLoad(q);
+      }
     }
-    store<u32>(sgs, maskWeightAnd(mask, ONLINE_MASK), SGS_WEIGHT);
+    if (any == 0) return false;
+    weight = load<u32>(domainOf(level, first), SD_GROUP_WEIGHT);
   }
-  store<u32>(sgs, groupClassify(sgs, load<u32>(domainOf(level, first), SD_IMBALANCE) != 0), SGS_TYPE);
+  store<u32>(sgs, weight, SGS_WEIGHT);
+  store<u32>(sgs, nr, SGS_NR_RUNNING);
+  store<u32>(sgs, idle, SGS_IDLE_CPUS);
+  store<u64>(sgs, sum, SGS_LOAD);
+  store<u64>(sgs, 0, SGS_AVG_LOAD);
+  if (averages || nr >= weight) groupAverages(sgs, level, filter);
+  const imbalanced = load<u32>(domainOf(level, first), SD_IMBALANCE) != 0;
+  store<u32>(sgs, groupClassify(sgs, nr, weight, imbalanced), SGS_TYPE);
   return true;
 }
 
-// @ts-ignore: decorator
-@inline
-function addCpu(sgs: usize, cpu: u32): void {
-  const q = cpuRq(cpu);
-  updateLoadAvg(q);
-  const nr = load<u32>(q, RQ_NR_RUNNING);
-  store<u64>(sgs, load<u64>(sgs, SGS_LOAD) + cpuLoad(q), SGS_LOAD);
-  store<u64>(sgs, load<u64>(sgs, SGS_UTIL) + cpuUtil(q), SGS_UTIL);
-  store<u64>(sgs, load<u64>(sgs, SGS_RUNNABLE) + cpuRunnable(q), SGS_RUNNABLE);
-  store<u32>(sgs, load<u32>(sgs, SGS_NR_RUNNING) + nr, SGS_NR_RUNNING);
-  if (nr == 0 && idleCpu(cpu)) store<u32>(sgs, load<u32>(sgs, SGS_IDLE_CPUS) + 1, SGS_IDLE_CPUS);
+/** Utilisation and length of queues over the last tens of milliseconds. */
+export function groupAverages(sgs: usize, level: u32, filter: usize): void {
+  const first = load<u32>(sgs, SGS_FIRST);
+  let util: u64 = 0;
+  let runnable: u64 = 0;
+  if (level == LEVEL_MC) {
+    const q = cpuRq(first);
+    updateLoadAvg(q);
+    util = cpuUtil(q);
+    runnable = cpuRunnable(q);
+  } else {
+    const mask = groupMask(level, first);
+    for (let w: u32 = 0; w < nrWords; w++) {
+      for (let cpus = load<u64>(mask + (w << 3)) & load<u64>(filter + (w << 3)); cpus != 0; cpus &= cpus - 1) {
+        const q = cpuRq((w << 6) + (ctz(cpus) as u32));
+        updateLoadAvg(q);
+        util += cpuUtil(q);
+        runnable += cpuRunnable(q);
+      }
+    }
+  }
+  store<u64>(sgs, util, SGS_UTIL);
+  store<u64>(sgs, runnable, SGS_RUNNABLE);
 }
 
 // @ts-ignore: decorator
@@ -226,17 +287,16 @@ export function setAvgLoad(sgs: usize): void {
 }
 
 /** group_classify(), with group_is_overloaded() and group_has_capacity(). */
-function groupClassify(sgs: usize, imbalanced: bool): u32 {
-  const nr = load<u32>(sgs, SGS_NR_RUNNING);
-  const weight = load<u32>(sgs, SGS_WEIGHT);
-  const capacity = groupCapacity(sgs);
-  const utilIsHigh = capacity * 100 < load<u64>(sgs, SGS_UTIL) * IMBALANCE_PCT;
+// @ts-ignore: decorator
+@inline
+function groupClassify(sgs: usize, nr: u32, weight: u32, imbalanced: bool): u32 {
+  if (nr < weight) return imbalanced ? GROUP_IMBALANCED : GROUP_HAS_SPARE;
+  const capacity = (weight as u64) * SCALE;
+  const util = load<u64>(sgs, SGS_UTIL) * IMBALANCE_PCT;
   const queuesAreLong = capacity * IMBALANCE_PCT < load<u64>(sgs, SGS_RUNNABLE) * 100;
-  if (nr > weight && (utilIsHigh || queuesAreLong)) return GROUP_OVERLOADED;
+  if (nr > weight && (queuesAreLong || capacity * 100 < util)) return GROUP_OVERLOADED;
   if (imbalanced) return GROUP_IMBALANCED;
-  if (nr < weight) return GROUP_HAS_SPARE;
-  if (queuesAreLong) return GROUP_FULLY_BUSY;
-  return capacity * 100 > load<u64>(sgs, SGS_UTIL) * IMBALANCE_PCT ? GROUP_HAS_SPARE : GROUP_FULLY_BUSY;
+  return queuesAreLong || capacity * 100 <= util ? GROUP_FULLY_BUSY : GROUP_HAS_SPARE;
 }
 
 /** adjust_numa_imbalance(): a pair of tasks that talk may stay together on a node that is nearly empty. */

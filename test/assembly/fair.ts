@@ -37,6 +37,7 @@ import {
   RQ_IDLE_STAMP,
   RQ_MIN_VRUNTIME,
   RQ_NR_RUNNING,
+  RQ_RUNNABLE_AVG,
   RQ_UTIL_AVG,
   SE_VLAG,
   updateLoadAvg,
@@ -179,6 +180,12 @@ export function setAvgIdle(cpu: u32, ns: u32): void {
 export function setUtil(cpu: u32, util: u32): void {
   updateLoadAvg(cpuRq(cpu));
   store<u32>(cpuRq(cpu), util << 20, RQ_UTIL_AVG);
+}
+
+/** 1024 per runnable task. */
+export function setRunnable(cpu: u32, runnable: u32): void {
+  updateLoadAvg(cpuRq(cpu));
+  store<u64>(cpuRq(cpu), (runnable as u64) << 10, RQ_RUNNABLE_AVG);
 }
 
 export function setRecentCpu(t: u32, cpu: u32): void {
