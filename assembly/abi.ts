@@ -381,6 +381,8 @@ export const R_QUEUE_AREA: u32 = 34;
 /** Energy of cores and uncores to the end of the trace (P_ENERGY_END_NS, else the end of the run), pJ. */
 export const R_ENERGY_CORES: u32 = 36;
 export const R_ENERGY_UNCORES: u32 = 37;
+/** When the watchdog gave all ext tasks to the fair class, ns; 0 = never. */
+export const R_FALLBACK_NS: u32 = 39;
 
 // ---- results --------------------------------------------------------------------------------------------
 

@@ -50,6 +50,7 @@ import { drawValue, initDistributions, setPointsBase } from './core/distribution
 import { failureReset } from './core/failure';
 import { histogramReset } from './core/histogram';
 import {
+  ARENA,
   CGROUP_DOMAIN,
   CLASS_SHIFT,
   CLASSES,
@@ -75,6 +76,7 @@ import {
   RESCHED_MASK,
   SOURCE_SHIFT,
   SOURCES,
+  STATIC_DATA,
   TASK_SHIFT,
   TEMPLATES,
 } from './core/layout';
@@ -108,6 +110,7 @@ export const IMAGE_BAD_MAGIC: u32 = 1;
 export const IMAGE_BAD_VERSION: u32 = 2;
 export const IMAGE_TOO_LARGE: u32 = 3;
 export const IMAGE_INCOMPLETE: u32 = 4;
+export const IMAGE_LAYOUT: u32 = 5;
 
 let image: usize = 0;
 /** Record count of the section found last. */
@@ -129,6 +132,8 @@ function section(id: u32): usize {
 
 /** Takes over the model image at `address`; 0, or what is wrong with it. */
 export function loadModel(address: usize): u32 {
+  // The compiler's own static data must lie where layout.ts leaves room for it (memoryBase in asconfig.json).
+  if (__data_end < STATIC_DATA || __data_end > ARENA) return IMAGE_LAYOUT;
   image = address;
   if (load<u32>(image) != IMAGE_MAGIC) return IMAGE_BAD_MAGIC;
   if (load<u32>(image, 4) != IMAGE_VERSION) return IMAGE_BAD_VERSION;

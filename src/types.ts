@@ -117,6 +117,8 @@ export interface Metrics {
     /** Share of the fullest bucket, 0…1. */
     largest_bucket_share: number;
   };
+  /** When the watchdog gave all ext tasks to the fair class (on_stall: fallback), simulated time; 0 = never. */
+  fallback_s: number;
   /** Fingerprint of every scheduling decision, hexadecimal. */
   schedule_digest: string;
 }

@@ -48,6 +48,8 @@ export const QUEUE_SINCE: u32 = 35;
 export const ENERGY_CORES: u32 = 36;
 export const ENERGY_UNCORES: u32 = 37;
 export const ENERGY_TAKEN: u32 = 38;
+/** When the watchdog gave all ext tasks to the fair class, 0 = never. */
+export const FALLBACK_NS: u32 = 39;
 export const COUNTERS_USED: u32 = 40;
 
 // @ts-ignore: decorator

@@ -68,6 +68,11 @@ let dispatchCpu: u32 = 0;
 /** Tasks that dispatch() has moved so far. */
 let dispatchMoved: u32 = 0;
 
+/** The policy is ejected. */
+export function extDisable(): void {
+  extEnabled = false;
+}
+
 export function extInit(): void {
   extEnabled = param(P_POLICY) != POLICY_NONE;
   enqLast = param(P_ENQ_LAST) != 0;

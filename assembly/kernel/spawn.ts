@@ -2,6 +2,7 @@
 
 import {
   CLASS_EXT,
+  CLASS_FAIR,
   NONE,
   TT_BACKGROUND,
   TT_CLASS,
@@ -18,6 +19,7 @@ import { fail, FAIL_TASKS } from '../core/failure';
 import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
 import { opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
+import { extEnabled } from './ext';
 import { noteFairTask } from './sched';
 import {
   FLAG_BACKGROUND,
@@ -59,6 +61,8 @@ export function noteForegroundExit(): void {
 
 /** A task with its scheduling attributes set, not yet runnable; 0 if there is no room (the run fails). */
 export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: u32, mask: u32, cgroup: u32, stats: u32, background: bool, key: u64): u32 {
+  // An ejected policy leaves its tasks to the fair class.
+  if (taskClass == CLASS_EXT && !extEnabled) taskClass = CLASS_FAIR;
   const t = taskAllocate();
   if (t == 0) {
     fail(FAIL_TASKS, 0, 0, MAX_TASKS);

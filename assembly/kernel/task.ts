@@ -85,6 +85,7 @@ export const TASK_LAST_STINT: usize = TASKS + 176;
 export const TASK_STINT: usize = TASKS + 184;
 export const TASK_WOKEN_AT: usize = TASKS + 192;
 export const TASK_CLASS_STATE: usize = TASKS + 200;
+export const CLASS_STATE_BYTES: u32 = 56;
 
 /** On a run queue (running or waiting for a CPU). */
 export const FLAG_QUEUED: u32 = 1;

@@ -2,7 +2,7 @@
 // runnable for longer than the timeout, as the kernel's does every half timeout, and for work in the system that
 // nothing can move any more.
 
-import { CLASS_EXT, P_ENERGY_END_NS, P_WATCHDOG_NS } from '../abi';
+import { CLASS_EXT, P_ENERGY_END_NS, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
 import { ALIVE, counter, ENERGY_CORES, ENERGY_TAKEN, ENERGY_UNCORES, param, setCounter } from '../core/counters';
 import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG } from '../core/failure';
 import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
@@ -13,6 +13,7 @@ import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
 import { CPU_CURR } from './cpu';
 import { CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
+import { fallBackToFair } from './fallback';
 import { nrCpus } from './mask';
 import { frequencyHandled, retime } from './sched';
 import {
@@ -35,11 +36,13 @@ const CHECK_WITHOUT_TIMEOUT_NS: u64 = 10000000000;
 /** Number of packages; the watchdog's system slot follows theirs. */
 let packages: u32 = 1;
 let timeout: u64 = 0;
+let fallback: bool = false;
 let period: u64 = CHECK_WITHOUT_TIMEOUT_NS;
 
 export function watchdogInit(nrPackages: u32): void {
   packages = nrPackages;
   timeout = param(P_WATCHDOG_NS);
+  fallback = param(P_ON_STALL_FALLBACK) != 0;
   period = timeout != 0 ? timeout / 2 : CHECK_WITHOUT_TIMEOUT_NS;
   systemSet(packages, CLASS_WATCHDOG, period);
   const energyEnd = param(P_ENERGY_END_NS);
@@ -92,6 +95,10 @@ export function onWatchdog(): void {
       if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) continue;
       const since = load<u64>(t, TASK_RUNNABLE_SINCE);
       if (now - since >= timeout) {
+        if (fallback) {
+          fallBackToFair();
+          return;
+        }
         fail(FAIL_WATCHDOG, t >> TASK_SHIFT, cpu, since);
         return;
       }

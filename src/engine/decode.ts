@@ -210,6 +210,7 @@ function metricsOf(
       buckets: summary(abi.R_BUCKETS_OCCUPIED),
       largest_bucket_share: ratio(summary(abi.R_BUCKET_LARGEST), assigned),
     },
+    fallback_s: summary(abi.R_FALLBACK_NS) / 1e9,
     schedule_digest: reader.big(abi.SECTION_SUMMARY, abi.R_DIGEST, 0).toString(16).padStart(16, '0'),
   };
 }

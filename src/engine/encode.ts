@@ -135,7 +135,9 @@ function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): 
   model.set(abi.P_COST_MIGRATION_LLC_NS, costs.migration_llc_ns);
   model.set(abi.P_COST_MIGRATION_NODE_NS, costs.migration_node_ns);
   model.set(abi.P_COST_DISPATCH_NS, costs.dispatch_ns);
-  model.set(abi.P_GOVERNOR, GOVERNORS[config.machine.governor]);
+  // Loading any sched_ext policy asks for the highest performance; schedutil obeys, hwp does nothing of it.
+  const asksForAll = config.policy.name !== 'eevdf' && config.machine.governor === 'schedutil';
+  model.set(abi.P_GOVERNOR, GOVERNORS[asksForAll ? 'performance' : config.machine.governor]);
   model.set(abi.P_MIN_MHZ, machine.min_mhz);
   model.set(abi.P_BASE_MHZ, machine.base_mhz);
   model.set(abi.P_REFERENCE_MHZ, machine.reference_mhz);

@@ -14,6 +14,7 @@ const IMAGE_ERRORS: Record<number, string> = {
   2: 'a model image of another version',
   3: 'the model exceeds a capacity of the engine (assembly/core/layout.ts)',
   4: 'an incomplete model image',
+  5: 'an engine built with another memoryBase than its layout has',
 };
 
 /** Outcomes after which there is nothing left to run. */

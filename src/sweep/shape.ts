@@ -73,6 +73,7 @@ export const METRICS: ShapeOf<Metrics> = {
   power_w: 'number',
   frequency_mhz: 'number',
   polling_s: 'number',
+  fallback_s: 'number',
   switches: 'count',
   migrations: 'count',
   wakeups: 'count',
@@ -91,6 +92,7 @@ export const METRICS: ShapeOf<Metrics> = {
     buckets: 'count',
     largest_bucket_share: 'number',
   },
+  fallback_s: 'number',
   schedule_digest: 'text',
 };
 
