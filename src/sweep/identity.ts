@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { canonicalJson, configIdentity, isPath, renameFiles } from '../config/canonical.js';
 import { machineOf } from '../config/resolve.js';
 import type { Config, ResolvedConfig } from '../config/schema.js';
+import type { CellTraces } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import { functionsToArrow, invocationsToArrow, readTrace, type Trace } from '../trace/index.js';
 import { type InputHash, STORE_VERSION } from './store.js';
@@ -68,7 +69,7 @@ export function sweepHash(config: Config): string {
 export class Inputs {
   readonly #given: Trace | undefined;
   readonly #hashes = new Map<string, string>();
-  readonly #traces = new Map<string, { hash: InputHash; shared: SharedTrace }>();
+  readonly #traces = new Map<string, { hash: InputHash; shared: SharedTrace; trace: Trace }>();
 
   /** `given` takes the place of the traces that configs name. */
   constructor(given?: Trace) {
@@ -99,7 +100,17 @@ export class Inputs {
     return hashes;
   }
 
-  /** The traces read so far. */
+  /** The traces read so far, for a simulation in this thread. */
+  get traces(): CellTraces {
+    const traces: CellTraces = { times: new Map() };
+    for (const { trace, shared } of this.#traces.values()) {
+      if (shared.kind === 'trace') traces.trace = trace;
+      else traces.times.set(shared.name, trace);
+    }
+    return traces;
+  }
+
+  /** The traces read so far, for workers. */
   get shared(): SharedTrace[] {
     return Array.from(this.#traces.values(), ({ shared }) => shared);
   }
@@ -138,7 +149,7 @@ export class Inputs {
     if (invocations !== undefined) content.update(invocations);
     const hash: InputHash = { kind, file: basename(name), sha256: content.digest('hex') };
     const shared = { kind, name, functions, ...(invocations === undefined ? {} : { invocations }) };
-    this.#traces.set(key, { hash, shared });
+    this.#traces.set(key, { hash, shared, trace });
     return hash;
   }
 }

@@ -92,7 +92,6 @@ export const METRICS: ShapeOf<Metrics> = {
     buckets: 'count',
     largest_bucket_share: 'number',
   },
-  fallback_s: 'number',
   schedule_digest: 'text',
 };
 

@@ -71,11 +71,17 @@ export interface Plan {
   inputs: Inputs;
 }
 
-/** The cells of a config, one without a sweep, with their inputs read and their ids. */
-export async function planSweep(given: ConfigInput | Config, trace?: Trace): Promise<Plan> {
+/** The config with its seed drawn, if that is random. */
+export function planSeed(given: ConfigInput | Config): Config {
   const config = configFrom(given);
   rememberPlaces(config, placesOf(given));
   if (config.seed === 'random') config.seed = drawSeed();
+  return config;
+}
+
+/** The cells of a config, one without a sweep, with their inputs read and their ids. */
+export async function planSweep(given: ConfigInput | Config, trace?: Trace): Promise<Plan> {
+  const config = planSeed(given);
   const { sha256 } = loadEngine();
   const inputs = new Inputs(trace);
   const cells: Planned[] = [];

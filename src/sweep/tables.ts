@@ -211,8 +211,8 @@ export function cellsFromTables(bytes: Record<`${Name}.arrow`, Uint8Array>, fold
       BigInt(String(cell('sum'))),
       Number(cell('min') ?? 0),
       Number(cell('max') ?? 0),
-      Uint32Array.from(indices?.get(row) ?? []),
-      Float64Array.from(counts?.get(row) ?? [], Number),
+      Uint32Array.from((indices?.get(row)?.toArray() ?? []) as Uint32Array),
+      Float64Array.from((counts?.get(row)?.toArray() ?? []) as BigUint64Array, Number),
     );
     return { kind: String(cell('kind')) as HistogramKind, class: String(cell('class')), histogram };
   });

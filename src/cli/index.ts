@@ -1,0 +1,30 @@
+// The `vtime` command.
+
+import { Command } from 'commander';
+import { VERSION } from '../version.js';
+import { configCommand } from './config.js';
+import { reportCommand } from './report.js';
+import { runCommand } from './run.js';
+import { prepare, runAsCommand } from './shared.js';
+import { sweepCommand } from './sweep.js';
+import { traceCommand } from './trace.js';
+
+function program(): Command {
+  const vtime = new Command('vtime')
+    .description('simulates Linux CPU scheduling under serverless functions and microservices')
+    .version(VERSION)
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done; 1 the simulated system failed; 2 wrong usage, config or input; 3 engine error;\n' +
+        '130 interrupted.',
+    );
+  for (const command of [runCommand(), sweepCommand(), reportCommand(), traceCommand(), configCommand()]) {
+    vtime.addCommand(command);
+  }
+  return prepare(vtime);
+}
+
+/** Runs the command line `argv` (as process.argv) and sets the exit code. */
+export function main(argv: string[]): Promise<void> {
+  return runAsCommand(() => program().parseAsync(argv));
+}
