@@ -176,7 +176,7 @@ test('sched_yield lets the other run although the slice is not over', () => {
   const [a, b] = [arrive(), arrive()];
   assert.is(units.call('current', 0), a);
   units.call('fairYield', 0, a);
-  units.call('schedule', 0);
+  units.call('settle');
   assert.is(units.call('current', 0), b);
   // Alone, nothing changes.
   start(3n, 4n);

@@ -9,7 +9,7 @@
 // 6.12 dequeues sleepers late and lets shorter slices preempt: fairDequeue() and fairWakeupPreempt() are the places.
 
 import { MASK_BYTES, OVERLOADED_MASK, RESCHED_MASK } from '../core/layout';
-import { balanceInit, pushCurrent, triggerLoadBalance } from './balance';
+import { pushCurrent } from './balance';
 import {
   avgVruntime,
   calcDeltaFair,
@@ -44,11 +44,12 @@ import {
 } from './fairrq';
 import { now, resched } from './events';
 import { maskClear, maskSet, maskTest, nrCpus } from './mask';
+import { balanceInit, triggerLoadBalance } from './rebalance';
 import { TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT } from './task';
 import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME } from './tree';
 
-export { fairBalance, fairNewidle } from './balance';
 export { fairSelectCpu } from './placement';
+export { fairBalance, fairNewidle } from './rebalance';
 
 /** sysctl_sched_base_slice, ns of CPU time. */
 let baseSliceNs: u32 = 3000000;
@@ -247,10 +248,11 @@ export function fairWakeupPreempt(cpu: u32, t: u32): void {
   if (load<u32>(q, RQ_CURR) == 0 || pickEevdf(q) == t) resched(cpu);
 }
 
-/** yield_task_fair(): gives up its place in the order, not its share. schedule() follows. */
+/** yield_task_fair(): gives up its place in the order, not its share. */
 export function fairYield(cpu: u32, t: u32): void {
   if (load<u32>(cpuRq(cpu), RQ_NR_RUNNING) <= 1) return;
   store<u64>(t, load<u64>(t, TASK_NODE_KEY) + calcDeltaFair(load<u32>(t, SE_SLICE) as u64, t), TASK_NODE_KEY);
+  resched(cpu);
 }
 
 /** The CPU has fair tasks again. A wake-up, not a pull, ends an idle time that counts (ttwu_do_activate()). */

@@ -159,7 +159,7 @@ export function avgVruntime(q: usize): u64 {
   return load<u64>(q, RQ_MIN_VRUNTIME) + (avg as u64);
 }
 
-/** update_min_vruntime(): the reference follows the smallest vruntime, never backwards, and the sum of keys with it. */
+/** update_min_vruntime(): the reference follows the smallest vruntime, never back, and the sum of keys with it. */
 export function updateMinVruntime(q: usize): void {
   const min = load<u64>(q, RQ_MIN_VRUNTIME);
   const root = load<u32>(q, RQ_ROOT);
@@ -239,7 +239,7 @@ const DECAY: usize = memory.data<u32>([
   0x8ea4398b, 0x8b95c1e3, 0x88980e80, 0x85aac367, 0x82cd8698, 0x80000000,
 ]);
 
-/** What is left after `ns` as Q24, so that 2^18 runnable tasks times it still fit; between periods linear (6·10⁻⁵). */
+/** What is left after `ns`, as Q24 so that 2^18 runnable tasks times it still fit; linear between periods (6·10⁻⁵). */
 // @ts-ignore: decorator
 @inline
 function decayQ24(ns: u64): u64 {
