@@ -89,8 +89,7 @@ export const IDLE_MASK: usize = 0x001a_0000;
 export const RESCHED_MASK: usize = 0x001a_0040;
 export const ONLINE_MASK: usize = 0x001a_0080;
 export const SCRATCH_MASK: usize = 0x001a_00c0;
-/** CPUs running no fair task, CPUs with two or more fair tasks. */
-export const FAIR_IDLE_MASK: usize = 0x001a_0100;
+/** CPUs with two or more fair tasks. */
 export const OVERLOADED_MASK: usize = 0x001a_0140;
 /** Domains: u32 mask index by domain; u32 domain by CPU. */
 export const DOMAIN_MASK: usize = 0x001a_1000;

@@ -15,8 +15,8 @@
 //   104  u64 cost            costs of the current switch, for attribution
 //   112  u32 nr_ext          ext tasks on this run queue (running or queued anywhere)
 //   116  u32 reserved
-//   128  96 B fair run queue (kernel/fair.ts)
-//   256  256 B load balancing (kernel/balance.ts)
+//   128  96 B fair run queue (kernel/fairrq.ts)
+//   256  256 B load balancing (kernel/scheddomain.ts)
 
 import { CPUS } from '../core/layout';
 
@@ -34,9 +34,9 @@ export const CPU_MHZ: usize = CPUS + 96;
 export const CPU_COLD_NS: usize = CPUS + 100;
 export const CPU_COST: usize = CPUS + 104;
 export const CPU_NR_EXT: usize = CPUS + 112;
-/** Fair run queue: fields are named in kernel/fair.ts. */
+/** Fair run queue: fields are named in kernel/fairrq.ts. */
 export const CPU_FAIR: usize = CPUS + 128;
-/** Load balancing: fields are named in kernel/balance.ts. */
+/** Load balancing: fields are named in kernel/scheddomain.ts. */
 export const CPU_BALANCE: usize = CPUS + 256;
 
 /** It is leaving an idle state; schedule() runs at the idle-exit event. */

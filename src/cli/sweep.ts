@@ -44,6 +44,20 @@ function trouble(cell: SweepCell): string | undefined {
   return undefined;
 }
 
+/** One line per kind of trouble, with the first cell that has it. */
+function troubles(cells: readonly SweepCell[]): string {
+  const groups = new Map<string, SweepCell[]>();
+  for (const cell of cells) {
+    const text = trouble(cell);
+    if (text !== undefined) groups.set(text, [...(groups.get(text) ?? []), cell]);
+  }
+  const lines = Array.from(groups, ([text, [first, ...others]]) => {
+    const more = others.length > 0 ? ` and ${others.length} more` : '';
+    return `${cellName(first)}${more} ${text}\n`;
+  });
+  return lines.join('');
+}
+
 function closingLine(run: RunInfo, out: string): string {
   const { cells, events, events_per_s, wall_s, workers } = run;
   const parts = [
@@ -98,10 +112,7 @@ async function sweep(file: string, options: SweepCommandOptions): Promise<void> 
   }
   const { cells } = await readStore(out);
   if (options.json) process.stdout.write(`${JSON.stringify({ run, cells: cells.map(cellJson) }, null, 2)}\n`);
-  for (const cell of cells) {
-    const text = trouble(cell);
-    if (text !== undefined) process.stderr.write(`${cellName(cell)} ${text}\n`);
-  }
+  process.stderr.write(troubles(cells));
   if (!quiet) process.stderr.write(closingLine(run, out));
   process.exitCode = exitCode(cells, options.failOnStall ?? false);
 }

@@ -78,7 +78,7 @@ export function quantity(value: number, unit: string): string {
 
 function percentDecimals({ mean, half }: Estimate): number {
   const size = Math.abs(mean) * 100;
-  if (size >= 100 || (half !== undefined && half >= 0.1)) return 0;
+  if (size >= 100 || (half !== undefined && half >= 0.0995)) return 0;
   return half !== undefined && half * 100 < 0.1 ? 2 : 1;
 }
 
@@ -137,4 +137,10 @@ export function seedList(seeds: readonly number[]): string {
 export function verdict(value: Estimate | undefined): 'lower' | 'higher' | 'open' {
   if (value === undefined || !differs(value)) return 'open';
   return value.mean < 0 ? 'lower' : 'higher';
+}
+
+/** "from −3.1 to +2.0 %" over fractions. */
+export function valueRange(fractions: readonly number[]): string {
+  const low = percent(Math.min(...fractions));
+  return `from ${low.slice(0, -2)} to ${percent(Math.max(...fractions))}`;
 }

@@ -111,7 +111,7 @@ export function legendOfMarks(summary: Summary): string[] {
 }
 
 /** Lines for stdout, at most `width` characters where a table allows it. */
-export function terminalReport(summary: Summary, width = 120): string {
+export function terminalReport(summary: Summary, width = 140): string {
   const { scenarios, measures, seeds, cells, events, failures, name } = summary;
   const baselines = new Set(scenarios.flatMap(({ baseline }) => baseline?.label ?? []));
   const lines = [
@@ -128,6 +128,10 @@ export function terminalReport(summary: Summary, width = 120): string {
     lines.push(...scenarioTables(scenario, measures, width));
   }
   const notes = legendOfMarks(summary);
+  const keys = new Set(measures.map(({ key }) => key));
+  if (keys.has('latency_p99')) notes.unshift('p99: of the latencies of all seeds pooled');
+  if (keys.has('cost'))
+    notes.unshift('cost: latency × CPU utilisation; duration: call into the container, no queue');
   if (notes.length > 0) lines.push('', ...notes);
   if (failures.length > 0) {
     lines.push('', `${plural(failures.length, 'cell')} left out:`);

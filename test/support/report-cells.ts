@@ -104,6 +104,7 @@ export function metricsOf(drawn: Drawn): Metrics {
     power_w: drawn.energy_j / 60,
     frequency_mhz: 2950,
     polling_s: 3.1,
+    fallback_s: 0,
     switches: 123_456,
     migrations: 12_345,
     wakeups: 100_000,
