@@ -1,0 +1,49 @@
+// Vega-Lite specifications to SVG text, without a browser. Colours are CSS variables, so that one figure suits light and
+// dark pages; see style.ts for their values.
+
+import * as vega from 'vega';
+import { type Config, compile, type TopLevelSpec } from 'vega-lite';
+
+const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
+
+const config: Config = {
+  background: undefined,
+  font: FONT,
+  aria: false,
+  view: { stroke: null },
+  axis: {
+    labelColor: 'var(--muted)',
+    titleColor: 'var(--muted)',
+    titleFontWeight: 'normal',
+    titleFontSize: 11,
+    labelFontSize: 11,
+    gridColor: 'var(--grid)',
+    domainColor: 'var(--line)',
+    tickColor: 'var(--line)',
+    labelLimit: 260,
+  },
+  header: { labelColor: 'var(--ink)', titleColor: 'var(--ink)' },
+  title: { color: 'var(--ink)', fontSize: 12, fontWeight: 600, anchor: 'start', offset: 8 },
+  legend: {
+    labelColor: 'var(--ink)',
+    titleColor: 'var(--muted)',
+    titleFontWeight: 'normal',
+    labelFontSize: 11,
+    titleFontSize: 11,
+    labelLimit: 260,
+  },
+  text: { color: 'var(--ink)', fontSize: 11 },
+};
+
+/** SVG to stand inside an HTML page; `description` is what a screen reader says in its place. */
+export async function svg(spec: object, description: string): Promise<string> {
+  const compiled = compile({ ...spec, config } as TopLevelSpec).spec;
+  const view = new vega.View(vega.parse(compiled), { renderer: 'none', logLevel: vega.Error });
+  const text = await view.toSVG();
+  view.finalize();
+  const label = description.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+  return text
+    .replace(/ xmlns(?::xlink)?="[^"]*"/g, '')
+    .replace(/^<svg /, `<svg role="img" aria-label="${label}" `)
+    .replace(/<rect [^>]*fill="white"\/>/, '');
+}
