@@ -5,6 +5,7 @@
 //   * the root domain counts as overloaded exactly while some CPU has two fair tasks, the kernel's flag lags behind;
 //   * newidle balancing takes a fixed time per CPU looked at, which is compared with avg_idle but not charged to anybody.
 
+import { BALANCE_PULLS, count, NEWIDLE_PULLS } from '../core/counters';
 import { CPU_SHIFT, IDLE_MASK, MASK_BYTES, ONLINE_MASK, OVERLOADED_MASK } from '../core/layout';
 import { continueBalancing, loadBalance } from './balance';
 import { IDLE, NEWLY_IDLE, NOT_IDLE } from './busiest';
@@ -62,7 +63,11 @@ function rebalanceDomains(cpu: u32, cpuIdle: u32): void {
     const sd = domainOf(l, cpu);
     const balanced = now >= load<u64>(sd, SD_LAST_BALANCE) + balanceInterval(sd, busy);
     if (balanced) {
-      if (loadBalance(cpu, l, busy ? NOT_IDLE : IDLE) != 0) busy = !idleCpu(cpu);
+      const pulled = loadBalance(cpu, l, busy ? NOT_IDLE : IDLE);
+      if (pulled != 0) {
+        count(BALANCE_PULLS, pulled);
+        busy = !idleCpu(cpu);
+      }
       store<u64>(sd, now, SD_LAST_BALANCE);
     }
     next = min(next, load<u64>(sd, SD_LAST_BALANCE) + balanceInterval(sd, busy));
@@ -156,6 +161,9 @@ export function fairNewidle(cpu: u32): u32 {
   }
   const c = cpu << CPU_SHIFT;
   if (next < load<u64>(c, BAL_NEXT_BALANCE)) store<u64>(c, next, BAL_NEXT_BALANCE);
-  if (pulled != 0) store<u64>(q, 0, RQ_IDLE_STAMP);
+  if (pulled != 0) {
+    count(NEWIDLE_PULLS, pulled);
+    store<u64>(q, 0, RQ_IDLE_STAMP);
+  }
   return pulled;
 }
