@@ -146,7 +146,46 @@ export const P_CLASSES: u32 = 47;
 export const P_CONTROL_PC: u32 = 48;
 export const P_CONTROL_STATS: u32 = 49;
 export const P_MASTER_STATS: u32 = 50;
-export const P_COUNT: u32 = 56;
+// 51 to 63 are free.
+/** The head of the worker's queue tries again after this time (IATCHBL as coded). */
+export const P_ASSIGN_RETRY_NS: u32 = 64;
+/** What consistent hashing rebalances by, see the REBALANCE_ constants. */
+export const P_REBALANCE: u32 = 65;
+/** Guardrails: base c of the ranks and tightness g, fractions of 2^32. */
+export const P_GUARD_BASE: u32 = 66;
+export const P_GUARD_TIGHTNESS: u32 = 67;
+/** Order of the worker's queue, see the QUEUE_ constants. */
+export const P_QUEUE_ORDER: u32 = 68;
+/** Most invocations waiting in the worker's queue, 0 = no bound. */
+export const P_QUEUE_LIMIT: u32 = 69;
+/** Invocations that find a warm container and are expected to take less pass the queue by; 0 = none. */
+export const P_BYPASS_NS: u32 = 70;
+/** CPUs of a domain that may be promised for each there is, fraction of 2^32. */
+export const P_OVERCOMMIT: u32 = 71;
+/** Clients give up this long after sending; 0 = never. */
+export const P_TIMEOUT_NS: u32 = 72;
+/** Distribution of a container's start, NONE = at once. */
+export const P_COLD_START: u32 = 73;
+/** 1: a cold start is CPU work of the container's worker task, 0: a delay. */
+export const P_COLD_CPU: u32 = 74;
+/** Probability that a cold start fails, fraction of 2^32. */
+export const P_COLD_FAILURE: u32 = 75;
+/** An OP_BLOCK where the server master of an evicted container waits. */
+export const P_MASTER_PARK_PC: u32 = 76;
+/** Which idle containers are kept, see the KEEP_ constants, and for how long (KEEP_FIXED, and KEEP_HISTOGRAM while it knows too little). */
+export const P_KEEP: u32 = 77;
+export const P_KEEP_NS: u32 = 78;
+/** Most containers, and most memory of them in MB; 0 = no bound. Beyond it the least recently used idle one goes. */
+export const P_KEEP_CONTAINERS: u32 = 79;
+export const P_KEEP_MEMORY_MB: u32 = 80;
+/** Width of a bin of the idle-time histograms. */
+export const P_KEEP_BIN_NS: u32 = 81;
+/** Record the history of this source's arrival number P_EXPLAIN_ORDINAL; NONE = no job. */
+export const P_EXPLAIN_SOURCE: u32 = 82;
+export const P_EXPLAIN_ORDINAL: u32 = 83;
+/** Record the history of this task slot; 0 = no task. */
+export const P_EXPLAIN_TASK: u32 = 84;
+export const P_COUNT: u32 = 88;
 
 export const KERNEL_6_11_SCX: u32 = 0;
 export const KERNEL_6_12: u32 = 1;
@@ -172,6 +211,34 @@ export const ASSIGN_NONE: u32 = 0;
 export const ASSIGN_IATCHBL: u32 = 1;
 export const ASSIGN_ROUND_ROBIN: u32 = 2;
 export const ASSIGN_FUNCTION_HASH: u32 = 3;
+export const ASSIGN_IATCHBL_AS_CODED: u32 = 4;
+export const ASSIGN_DOMAIN_ZERO: u32 = 5;
+export const ASSIGN_ROUND_ROBIN_STICKY: u32 = 6;
+export const ASSIGN_CONSISTENT_HASH: u32 = 7;
+export const ASSIGN_GUARDRAILS: u32 = 8;
+export const ASSIGN_LEAST_RUNNING: u32 = 9;
+export const ASSIGN_STATIC: u32 = 10;
+export const ASSIGN_WARM_CORE_MAXIMUS: u32 = 11;
+export const ASSIGN_FIRST_FIT: u32 = 12;
+export const ASSIGN_RANDOM: u32 = 13;
+
+export const REBALANCE_NONE: u32 = 0;
+export const REBALANCE_IAT: u32 = 1;
+export const REBALANCE_UTILISATION: u32 = 2;
+export const REBALANCE_ENERGY: u32 = 3;
+
+export const QUEUE_FCFS: u32 = 0;
+export const QUEUE_SHORTEST_EXPECTED: u32 = 1;
+export const QUEUE_EARLIEST_DEADLINE: u32 = 2;
+export const QUEUE_SMALLEST_IAT: u32 = 3;
+export const QUEUE_COLD_LAST: u32 = 4;
+/** Nothing waits: an invocation starts at once, without a permit. */
+export const QUEUE_NONE: u32 = 5;
+
+export const KEEP_FOREVER: u32 = 0;
+export const KEEP_NONE: u32 = 1;
+export const KEEP_FIXED: u32 = 2;
+export const KEEP_HISTOGRAM: u32 = 3;
 
 export const CLASS_FAIR: u32 = 0;
 export const CLASS_EXT: u32 = 1;
@@ -338,6 +405,14 @@ export const FN_IAT: u32 = 16;
 export const FN_HASH: u32 = 24;
 /** u32 1: busy poller */
 export const FN_POLLER: u32 = 32;
+/** u32 domain of ASSIGN_STATIC, NONE = unmapped */
+export const FN_DOMAIN: u32 = 36;
+/** u64 execution time expected before any has been seen, ns */
+export const FN_EXPECTED: u32 = 40;
+/** u32 first instruction of a new container's worker task: receives, does the cold start's work, OP_CONTROL, jumps to FN_PC */
+export const FN_COLD_PC: u32 = 48;
+/** u32 memory of a container, MB */
+export const FN_MEMORY_MB: u32 = 52;
 
 // ---- run counters (SECTION_SUMMARY), in the order of assembly/core/counters.ts ---------------------------
 
@@ -383,6 +458,21 @@ export const R_ENERGY_CORES: u32 = 36;
 export const R_ENERGY_UNCORES: u32 = 37;
 /** When the watchdog gave all ext tasks to the fair class, ns; 0 = never. */
 export const R_FALLBACK_NS: u32 = 39;
+// 40 to 47 are free.
+/** Jobs that left the system after their client had given up, and those of them that had begun to run. */
+export const R_TIMED_OUT: u32 = 48;
+export const R_ABANDONED: u32 = 49;
+export const R_COLD_STARTS: u32 = 50;
+/** Jobs dropped because their container did not start (part of R_DROPPED). */
+export const R_COLD_FAILURES: u32 = 51;
+export const R_BYPASSED: u32 = 52;
+/** Containers evicted by the keep-alive policy, and containers it started before their invocation. */
+export const R_EVICTED: u32 = 53;
+export const R_PREWARMED: u32 = 54;
+/** Functions that consistent hashing moved to another domain. */
+export const R_REBALANCED: u32 = 55;
+/** CPU time idle while a task that was allowed there waited, by cause, ns (kernel/wasted.ts). */
+export const R_WASTED: u32 = 56;
 
 // ---- results --------------------------------------------------------------------------------------------
 

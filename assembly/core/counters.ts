@@ -50,7 +50,19 @@ export const ENERGY_UNCORES: u32 = 37;
 export const ENERGY_TAKEN: u32 = 38;
 /** When the watchdog gave all ext tasks to the fair class, 0 = never. */
 export const FALLBACK_NS: u32 = 39;
-export const COUNTERS_USED: u32 = 40;
+// 40 to 47 are free.
+/** Jobs that left the system after their client had given up, and those of them that had begun to run. */
+export const TIMED_OUT: u32 = 48;
+export const ABANDONED: u32 = 49;
+export const COLD_STARTS: u32 = 50;
+export const COLD_FAILURES: u32 = 51;
+export const BYPASSED: u32 = 52;
+export const EVICTED: u32 = 53;
+export const PREWARMED: u32 = 54;
+export const REBALANCED: u32 = 55;
+/** Wasted-core time by cause, ns (kernel/wasted.ts). */
+export const WASTED: u32 = 56;
+export const COUNTERS_USED: u32 = 64;
 
 // @ts-ignore: decorator
 @inline

@@ -50,11 +50,21 @@ const STEALS = {
   longest: abi.STEAL_LONGEST,
 } as const;
 
+/** Parameters whose 0 would name something. */
+const ABSENT = [
+  abi.P_OVERHEAD_BEFORE,
+  abi.P_OVERHEAD_AFTER,
+  abi.P_MASTER_PC,
+  abi.P_COLD_START,
+  abi.P_MASTER_PARK_PC,
+  abi.P_EXPLAIN_SOURCE,
+];
+
 /** Encodes a cell. `trace` is the serverless workload's. */
 export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
   const machine = machineOf(config);
   const model = new Model(machine.cpus.length);
-  for (const param of [abi.P_OVERHEAD_BEFORE, abi.P_OVERHEAD_AFTER, abi.P_MASTER_PC]) model.set(param, abi.NONE);
+  for (const param of ABSENT) model.set(param, abi.NONE);
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
@@ -177,7 +187,10 @@ function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
 function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): void {
   model.set(abi.P_DRAIN, run.end === 'drain' ? 1 : 0);
   model.set(abi.P_HORIZON_NS, horizon_ns);
-  model.set(abi.P_LIMIT_NS, run.limit === 'none' ? 0 : run.limit === 'auto' ? 10n * horizon_ns : durationNs(run.limit));
+  model.set(
+    abi.P_LIMIT_NS,
+    run.limit === 'none' ? 0 : run.limit === 'auto' ? 10n * horizon_ns : durationNs(run.limit),
+  );
   model.set(abi.P_WARMUP_NS, durationNs(run.warmup));
 }
 
@@ -199,7 +212,13 @@ function encodeTemplate(model: Model, given: Scheduled, pc: number, count: numbe
 
 function encodeTask(model: Model, compiler: ProgramCompiler, task: ResolvedTask): void {
   const tasks = model.section(abi.SECTION_TASKS);
-  const row = encodeTemplate(model, task, compiler.compile(task.program), task.count, model.addClass(task.name, 'tasks'));
+  const row = encodeTemplate(
+    model,
+    task,
+    compiler.compile(task.program),
+    task.count,
+    model.addClass(task.name, 'tasks'),
+  );
   if (task.domain === 'spread') tasks.u32(row, abi.TT_DOMAIN_SPREAD, 1);
   else if (task.domain !== 'none') tasks.u32(row, abi.TT_DOMAIN, task.domain);
   tasks.u32(row, abi.TT_BACKGROUND, task.background ? 1 : 0);
@@ -221,7 +240,11 @@ function encodeSource(
   const row = sources.add();
   sources.u32(row, abi.SRC_STATS, stats);
   sources.u32(row, abi.SRC_LIMIT, source.limit ?? 0);
-  sources.u32(row, abi.SRC_DURATION, source.duration === undefined ? abi.NONE : model.distribution(source.duration));
+  sources.u32(
+    row,
+    abi.SRC_DURATION,
+    source.duration === undefined ? abi.NONE : model.distribution(source.duration),
+  );
   sources.u32(row, abi.SRC_DIST, abi.NONE);
   sources.u64(row, abi.SRC_MAX_ARRIVALS, source.max_arrivals ?? 0);
   sources.u64(row, abi.SRC_START, durationNs(source.start));
@@ -243,7 +266,11 @@ function encodeSource(
   if (source.spawn !== undefined) {
     const { domain, program } = source.spawn;
     sources.u32(row, abi.SRC_DELIVER, abi.DELIVER_SPAWN);
-    sources.u32(row, abi.SRC_TARGET, encodeTemplate(model, source.spawn, compiler.compile(program), 0, stats));
+    sources.u32(
+      row,
+      abi.SRC_TARGET,
+      encodeTemplate(model, source.spawn, compiler.compile(program), 0, stats),
+    );
     if (domain === 'round-robin') sources.u32(row, abi.SRC_DOMAIN, abi.DOMAIN_ROUND_ROBIN);
     else if (domain === 'random') sources.u32(row, abi.SRC_DOMAIN, abi.DOMAIN_RANDOM);
     else if (domain !== 'none') sources.u32(row, abi.SRC_DOMAIN, domain);
