@@ -1,15 +1,14 @@
 // vtime run: one simulation, its summary on stdout.
 
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { tableToIPC } from 'apache-arrow';
 import { Command } from 'commander';
 import type { Config } from '../config/schema.js';
 import { runCell } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
+import { portableConfig } from '../sweep/identity.js';
 import { cellFrom, finishedRecord } from '../sweep/record.js';
-import { openStore, writeStore, writeWhole } from '../sweep/store.js';
-import { invocationsFile, type Plan, planSweep, runInfo } from '../sweep/sweep.js';
+import { openStore, writeStore } from '../sweep/store.js';
+import { invocationsFile, keepFile, type Plan, planSweep, runInfo } from '../sweep/sweep.js';
 import type { SimulationResult } from '../types.js';
 import { progressBar } from './progress.js';
 import {
@@ -34,8 +33,7 @@ async function keep(out: string, plan: Plan, result: SimulationResult, started: 
   await openStore(out);
   const rows = invocationsFile(out, place);
   if (rows !== undefined && result.invocations !== undefined) {
-    await mkdir(dirname(rows), { recursive: true });
-    await writeWhole(rows, tableToIPC(result.invocations, 'file'));
+    await keepFile(rows, tableToIPC(result.invocations, 'file'));
   }
   const info = runInfo(plan.config, started, 1, result.metrics.events, {
     total: 1,
@@ -45,7 +43,7 @@ async function keep(out: string, plan: Plan, result: SimulationResult, started: 
     stalled: result.outcome === 'stalled' ? 1 : 0,
     deadlocked: result.outcome === 'deadlocked' ? 1 : 0,
   });
-  await writeStore(out, [place], [cell], plan.config, info);
+  await writeStore(out, [place], [cell], portableConfig(plan.config), info);
 }
 
 async function simulateWith(plan: Plan, { quiet }: OutputOptions): Promise<SimulationResult> {

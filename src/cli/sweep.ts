@@ -63,7 +63,8 @@ function closingLine(run: RunInfo, out: string): string {
   const parts = [
     `${cells.total} cells in ${number(wall_s, 1)} s`,
     cells.resumed > 0 ? `${cells.resumed} of them from an earlier run` : '',
-    events > 0 ? `${number(events)} events, ${number(events_per_s)} per second on ${workers} threads` : '',
+    `${number(events)} events` +
+      (events_per_s > 0 ? `, ${number(events_per_s)} per second on ${workers} threads` : ''),
     cells.failed > 0 ? `${cells.failed} failed` : '',
     cells.stalled > 0 ? `${cells.stalled} stalled` : '',
     cells.deadlocked > 0 ? `${cells.deadlocked} deadlocked` : '',

@@ -9,13 +9,15 @@ import {
   List,
   makeData,
   type Table,
+  Uint16,
   Uint32,
   Uint64,
   Utf8,
 } from 'apache-arrow';
 
-/** count: uint64; number: float64, null where there is none; u32s and u64s: lists. */
-export type ColumnKind = 'text' | 'flag' | 'index' | 'count' | 'number' | 'u32s' | 'u64s';
+/** count: uint64; number: float64, null where there is none; u16s, u32s and u64s: lists. */
+export type ColumnKind = 'text' | 'flag' | 'index' | 'count' | 'number' | ListKind;
+type ListKind = 'u16s' | 'u32s' | 'u64s';
 
 export type ColumnValue = string | number | boolean | null | ArrayLike<number>;
 
@@ -31,6 +33,8 @@ function typeOf(kind: ColumnKind): DataType {
       return new Uint64();
     case 'number':
       return new Float64();
+    case 'u16s':
+      return new List(new Field('item', new Uint16(), false));
     case 'u32s':
       return new List(new Field('item', new Uint32(), false));
     case 'u64s':
@@ -78,30 +82,42 @@ function textData(values: readonly ColumnValue[]): Data {
   });
 }
 
-function listData(kind: 'u32s' | 'u64s', values: readonly ColumnValue[]): Data {
+/** The narrowest list that holds whole numbers up to `largest`. */
+export function listKindFor(largest: number): 'u32s' | 'u64s' {
+  return largest < 2 ** 32 ? 'u32s' : 'u64s';
+}
+
+function itemData(
+  kind: ListKind,
+  length: number,
+  fill: (write: (at: number, value: number) => void) => void,
+): Data {
+  if (kind === 'u64s') {
+    const data = new BigUint64Array(length);
+    fill((at, value) => {
+      data[at] = BigInt(value);
+    });
+    return makeData({ type: new Uint64(), length, nullCount: 0, data });
+  }
+  const data = kind === 'u16s' ? new Uint16Array(length) : new Uint32Array(length);
+  fill((at, value) => {
+    data[at] = value;
+  });
+  return data instanceof Uint16Array
+    ? makeData({ type: new Uint16(), length, nullCount: 0, data })
+    : makeData({ type: new Uint32(), length, nullCount: 0, data });
+}
+
+function listData(kind: ListKind, values: readonly ColumnValue[]): Data {
   const lists = values.map((value): ArrayLike<number> => (typeof value === 'object' && value ? value : []));
   const valueOffsets = offsetsOf(lists.map(({ length }) => length));
-  const length = valueOffsets[lists.length];
-  const fill = (write: (at: number, value: number) => void): void => {
+  const child = itemData(kind, valueOffsets[lists.length], (write) => {
     lists.forEach((list, i) => {
       for (let j = 0; j < list.length; j++) write(valueOffsets[i] + j, list[j]);
     });
-  };
-  const shape = { length: lists.length, nullCount: 0, valueOffsets };
-  if (kind === 'u32s') {
-    const data = new Uint32Array(length);
-    fill((at, value) => {
-      data[at] = value;
-    });
-    const child = makeData({ type: new Uint32(), length, nullCount: 0, data });
-    return makeData({ type: new List(new Field('item', new Uint32(), false)), ...shape, child });
-  }
-  const data = new BigUint64Array(length);
-  fill((at, value) => {
-    data[at] = BigInt(value);
   });
-  const child = makeData({ type: new Uint64(), length, nullCount: 0, data });
-  return makeData({ type: new List(new Field('item', new Uint64(), false)), ...shape, child });
+  const type = typeOf(kind) as List;
+  return makeData({ type, length: lists.length, nullCount: 0, valueOffsets, child });
 }
 
 /** The data of one column. NaN counts as null. */
@@ -111,6 +127,7 @@ export function columnData(kind: ColumnKind, given: readonly ColumnValue[]): Dat
   switch (kind) {
     case 'text':
       return textData(values);
+    case 'u16s':
     case 'u32s':
     case 'u64s':
       return listData(kind, values);

@@ -37,4 +37,6 @@ export type WorkerMessage =
       line: string;
       /** Arrow IPC file with the rows of output.invocations. */
       invocations?: Uint8Array;
+      /** Model image, if the engine failed on it. */
+      model?: Uint8Array;
     };

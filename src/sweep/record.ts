@@ -37,6 +37,21 @@ interface FailedRecord {
 
 export type CellRecord = FinishedRecord | FailedRecord;
 
+/** Kinds that are kept for each class too. For the others a class has its quantiles in `classes`. */
+const PER_CLASS: ReadonlySet<HistogramKind> = new Set(['latency', 'worker_duration']);
+
+/** All classes merged, kind by kind, then the single classes of the kinds that need them. */
+function keptHistograms({ histograms }: Pick<SimulationResult, 'histograms'>): StoredHistogram[] {
+  const merged = new Map<HistogramKind, Histogram>();
+  for (const { kind, histogram } of histograms) {
+    merged.set(kind, (merged.get(kind) ?? Histogram.empty).merge(histogram));
+  }
+  return [
+    ...Array.from(merged, ([kind, histogram]) => ({ kind, class: '', histogram })),
+    ...histograms.filter(({ kind, histogram }) => PER_CLASS.has(kind) && histogram.count > 0),
+  ];
+}
+
 function histogramRecord({ kind, class: name, histogram }: StoredHistogram): HistogramRecord {
   const steps = Array.from(histogram.indices, (index, i) => index - (i === 0 ? 0 : histogram.indices[i - 1]));
   const { sum, min, max, counts } = histogram;
@@ -58,7 +73,7 @@ export function finishedRecord(cell_id: string, result: SimulationResult, wall_m
     ...(reason === undefined ? {} : { reason }),
     metrics,
     classes,
-    histograms: result.histograms.map((stored) => histogramRecord({ ...stored, class: stored.class ?? '' })),
+    histograms: keptHistograms(result).map(histogramRecord),
     statements: provenance.statements,
     wall_ms,
   };

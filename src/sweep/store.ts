@@ -7,6 +7,7 @@
 //   histograms.arrow   one row per cell, kind and class
 //   run.json           what depends on the day and the machine: wall time, workers, versions; and the config
 //   invocations/       with output.invocations: <cell_id>.<all|sample-n>.arrow
+//   failed/            <cell_id>.model: what the engine was given when it failed, to reproduce it
 //
 // The three Arrow files are written when all cells are done. They hold no wall time, host or date: the same
 // config gives the same bytes, whatever the number of workers and whether or not it was interrupted.
@@ -23,11 +24,13 @@ import { cellsFromTables, ResultTables } from './tables.js';
 
 export { STORE_VERSION } from './tables.js';
 
+/** Every kind with all classes merged; latency and worker duration also for each class that has values. */
 export interface StoredHistogram {
   kind: HistogramKind;
   /** Class name; '' = all classes merged. */
   class: string;
-  histogram: Histogram;
+  /** Values in ns. */
+  readonly histogram: Histogram;
 }
 
 export interface InputHash {
@@ -96,8 +99,9 @@ export interface RunInfo {
     stalled: number;
     deadlocked: number;
   };
-  /** Events of the cells simulated in this run, and per second of its wall time. */
+  /** Events of all cells. */
   events: number;
+  /** Of the cells simulated in this run, per second of its wall time. */
   events_per_s: number;
   /** SHA-256 of the Arrow files. */
   files: Record<string, string>;
@@ -156,10 +160,14 @@ export async function writeStore(
   places: readonly CellPlace[],
   cells: AsyncIterable<SweepCell> | Iterable<SweepCell>,
   config: Config,
-  run: Omit<RunInfo, 'files'>,
+  run: Omit<RunInfo, 'events' | 'files'>,
 ): Promise<RunInfo> {
   const tables = new ResultTables(places);
-  for await (const cell of cells) tables.add(cell);
+  let events = 0;
+  for await (const cell of cells) {
+    tables.add(cell);
+    if (cell.outcome !== 'failed') events += cell.metrics.events;
+  }
   const { vtime, engine_sha256, config_sha256 } = run;
   const bytes = tables.bytes({ vtime, engine_sha256, config_sha256, config });
   const files: Record<string, string> = {};
@@ -167,7 +175,7 @@ export async function writeStore(
     files[file] = createHash('sha256').update(bytes[file]).digest('hex');
     await writeWhole(join(dir, file), bytes[file]);
   }
-  const info: RunInfo = { ...run, files };
+  const info: RunInfo = { ...run, events, files };
   await writeWhole(join(dir, RUN), `${JSON.stringify({ ...info, config }, null, 2)}\n`);
   return info;
 }

@@ -2,7 +2,7 @@
 
 import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { configFrom } from '../config/load.js';
 import { placesOf, rememberPlaces } from '../config/mistakes.js';
@@ -201,6 +201,12 @@ export function invocationsFile(out: string, { cell_id, config }: CellPlace): st
   return join(out, 'invocations', `${cell_id}.${invocations.replace(':', '-')}.arrow`);
 }
 
+/** Writes a file, and its folder if it is the first there. */
+export async function keepFile(path: string, bytes: Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeWhole(path, bytes);
+}
+
 const exists = (path: string) =>
   access(path).then(
     () => true,
@@ -219,14 +225,14 @@ async function* cellsOf(places: readonly CellPlace[], journal: Journal): AsyncGe
   for (const place of places) yield cellFrom(place, await journal.read(place.cell_id));
 }
 
-/** What run.json says of a run, except the hashes of the files. */
+/** What run.json says of a run that simulated `events`, except what its tables tell. */
 export function runInfo(
   config: Config,
   started: Date,
   workers: number,
   events: number,
   cells: RunInfo['cells'],
-): Omit<RunInfo, 'files'> {
+): Omit<RunInfo, 'events' | 'files'> {
   const wall_s = (Date.now() - started.getTime()) / 1000;
   return {
     vtime: VERSION,
@@ -238,7 +244,6 @@ export function runInfo(
     host_cpus: availableParallelism(),
     workers,
     cells,
-    events,
     events_per_s: wall_s > 0 ? events / wall_s : 0,
   };
 }
@@ -269,9 +274,9 @@ export async function runSweep(config: ConfigInput | Config, options: RunSweepOp
     for await (const message of simulateCells(tasks, setup, poolOptions(options, meter))) {
       const place = places[message.index];
       const rows = invocationsFile(out, place);
-      if (message.invocations !== undefined && rows !== undefined) {
-        await mkdir(join(out, 'invocations'), { recursive: true });
-        await writeWhole(rows, message.invocations);
+      if (message.invocations !== undefined && rows !== undefined) await keepFile(rows, message.invocations);
+      if (message.model !== undefined) {
+        await keepFile(join(out, 'failed', `${place.cell_id}.model`), message.model);
       }
       await journal.append(place.cell_id, message.outcome, message.line);
       meter.finished(message.index, message.events, message.outcome);

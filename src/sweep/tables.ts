@@ -4,19 +4,20 @@
 //              the sweep varies; every metric flat, unit in the name (shape.ts); reason, error, values, config,
 //              inputs and statements as JSON; config_sha256. A failed cell has no metrics.
 // classes      cell_id, then the class's name, kind and metrics
-// histograms   cell_id, kind, class ('' = all merged), count, sum (decimal text: it may exceed 2^64), min, max,
+// histograms   every kind with all classes merged (class ''), latency and worker duration also per class: cell_id, kind,
+//              class, count, sum (decimal text: it may exceed 2^64), min, max,
 //              indices and counts of the non-empty buckets, of values in ns; the value range of a bucket is
 //              bucketBounds of engine/histogram.ts
 //
 // Schema metadata: vtime.schema, vtime.version, and the sweep's provenance as JSON.
 
-import { Schema, type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
+import { Schema, type Table, tableFromIPC, tableToIPC, type Vector } from 'apache-arrow';
 import { canonicalJson, configHash } from '../config/canonical.js';
 import { Histogram } from '../engine/histogram.js';
 import { VtimeError } from '../errors.js';
 import { tableOf } from '../trace/schema.js';
 import type { ClassResult, FailureReason, HistogramKind, Metrics, Outcome } from '../types.js';
-import { type ColumnKind, type ColumnValue, columnData, fieldOf, rowReader } from './columns.js';
+import { type ColumnKind, type ColumnValue, columnData, fieldOf, listKindFor, rowReader } from './columns.js';
 import { CLASS, type Column, columnsOf, leafOf, METRICS, nestedFrom } from './shape.js';
 import type { CellPlace, StoredHistogram, SweepCell } from './store.js';
 
@@ -29,7 +30,16 @@ const AXIS = 'axis.';
 
 type Name = 'results' | 'classes' | 'histograms';
 
-/** Columns that grow row by row. */
+function largestItem(lists: readonly ColumnValue[]): number {
+  let largest = 0;
+  for (const list of lists) {
+    if (typeof list !== 'object' || list === null) continue;
+    for (let i = 0; i < list.length; i++) largest = Math.max(largest, list[i]);
+  }
+  return largest;
+}
+
+/** Columns that grow row by row. Lists of numbers beyond 32 bits become lists of 64. */
 class TableBuilder {
   readonly #columns: { name: string; kind: ColumnKind; values: ColumnValue[] }[];
 
@@ -45,6 +55,9 @@ class TableBuilder {
   }
 
   bytes(name: Name, provenance: string): Uint8Array {
+    for (const column of this.#columns) {
+      if (column.kind === 'u32s') column.kind = listKindFor(largestItem(column.values));
+    }
     const schema = new Schema(
       this.#columns.map((column) => fieldOf(column.name, column.kind)),
       new Map([
@@ -90,8 +103,8 @@ export class ResultTables {
     ['sum', 'text'],
     ['min', 'number'],
     ['max', 'number'],
-    ['indices', 'u32s'],
-    ['counts', 'u64s'],
+    ['indices', 'u16s'],
+    ['counts', 'u32s'],
   ]);
 
   constructor(places: readonly CellPlace[]) {
@@ -177,6 +190,10 @@ function tableFrom(name: Name, bytes: Uint8Array, file: string): Table {
   );
 }
 
+function listAt(vector: Vector | null, row: number): ArrayLike<number | bigint> {
+  return vector?.get(row)?.toArray() ?? [];
+}
+
 function byCell<T>(
   table: Table,
   read: (row: number, cell: (name: string) => unknown) => T,
@@ -207,14 +224,22 @@ export function cellsFromTables(bytes: Record<`${Name}.arrow`, Uint8Array>, fold
   const indices = histogramTable.getChild('indices');
   const counts = histogramTable.getChild('counts');
   const histograms = byCell(histogramTable, (row, cell): StoredHistogram => {
-    const histogram = new Histogram(
-      BigInt(String(cell('sum'))),
-      Number(cell('min') ?? 0),
-      Number(cell('max') ?? 0),
-      Uint32Array.from((indices?.get(row)?.toArray() ?? []) as Uint32Array),
-      Float64Array.from((counts?.get(row)?.toArray() ?? []) as BigUint64Array, Number),
-    );
-    return { kind: String(cell('kind')) as HistogramKind, class: String(cell('class')), histogram };
+    let read: Histogram | undefined;
+    return {
+      kind: String(cell('kind')) as HistogramKind,
+      class: String(cell('class')),
+      // Most readers look at a few: the others stay in the file's buffer.
+      get histogram() {
+        read ??= new Histogram(
+          BigInt(String(cell('sum'))),
+          Number(cell('min') ?? 0),
+          Number(cell('max') ?? 0),
+          Uint32Array.from(listAt(indices, row), Number),
+          Float64Array.from(listAt(counts, row), Number),
+        );
+        return read;
+      },
+    };
   });
   const value = rowReader(results);
   return Array.from({ length: results.numRows }, (_, row): SweepCell => {

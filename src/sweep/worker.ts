@@ -2,8 +2,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import type { ResolvedConfig } from '../config/schema.js';
+import { encode } from '../engine/encode.js';
 import { adoptEngine } from '../engine/module.js';
 import { runCell } from '../engine/simulate.js';
+import { EngineError, VtimeError } from '../errors.js';
 import type { Trace } from '../trace/index.js';
 import type { SharedTrace } from './identity.js';
 import { journalLine } from './journal.js';
@@ -32,12 +35,23 @@ for (const shared of setup.traces) {
   (shared.kind === 'trace' ? serverless : times).set(shared.name, traceOf(shared));
 }
 
+/** What the engine was given, if the failure is its own. */
+function modelOf(error: unknown, config: ResolvedConfig, trace: Trace | undefined): { model?: Uint8Array } {
+  if (error instanceof VtimeError && !(error instanceof EngineError)) return {};
+  try {
+    return { model: encode(config, trace, times).image };
+  } catch {
+    // The encoder itself is what failed.
+    return {};
+  }
+}
+
 export default async function simulateCell({ cell_id, index, config }: CellTask): Promise<WorkerMessage> {
   const started = performance.now();
   const elapsed = () => performance.now() - started;
+  const trace = serverless.get(config.workload.serverless?.trace ?? '');
   let reported = started;
   try {
-    const trace = serverless.get(config.workload.serverless?.trace ?? '');
     const result = await runCell(
       config,
       { ...(trace === undefined ? {} : { trace }), times },
@@ -53,16 +67,10 @@ export default async function simulateCell({ cell_id, index, config }: CellTask)
     );
     const line = journalLine(finishedRecord(cell_id, result, elapsed()));
     const { outcome, metrics, invocations } = result;
-    return {
-      type: 'cell',
-      index,
-      outcome,
-      events: metrics.events,
-      line,
-      ...(invocations === undefined ? {} : { invocations: tableToIPC(invocations, 'file') }),
-    };
+    const rows = invocations === undefined ? {} : { invocations: tableToIPC(invocations, 'file') };
+    return { type: 'cell', index, outcome, events: metrics.events, line, ...rows };
   } catch (error) {
     const line = journalLine(failedRecord(cell_id, error, elapsed()));
-    return { type: 'cell', index, outcome: 'failed', events: 0, line };
+    return { type: 'cell', index, outcome: 'failed', events: 0, line, ...modelOf(error, config, trace) };
   }
 }
