@@ -297,7 +297,6 @@ function enterIdle(cpu: u32, c: u32): void {
 function stopRunning(cpu: u32, c: u32, t: u32): void {
   const stint = load<u64>(t, TASK_STINT);
   store<u64>(t, stint, TASK_LAST_STINT);
-  store<u64>(t, 0, TASK_STINT);
   record(t, HISTOGRAM_STINT, stint);
   digest(DECISION_STOP, cpu, t);
 }
@@ -319,6 +318,8 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
   if ((flags & FLAG_WOKEN) != 0) record(t, HISTOGRAM_WAKE_LATENCY, now - load<u64>(t, TASK_WOKEN_AT));
   store<u16>(t, (flags & ~(FLAG_MIGRATED | FLAG_WOKEN)) as u16, TASK_FLAGS);
   store<u64>(t, now, TASK_EXEC_START);
+  // Not before: ops.stopping() of a preempted task still charges the stint.
+  store<u64>(t, 0, TASK_STINT);
   store<u64>(c, cost, CPU_COST);
   store<u64>(c, load<u64>(c, CPU_OVERHEAD_NS) + cost, CPU_OVERHEAD_NS);
   store<u64>(c, now + cost, CPU_WORK_BEGIN);
