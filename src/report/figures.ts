@@ -1,7 +1,7 @@
 // The figures of the report. Each states its n and what its whiskers are.
 
-import { bucketLabel, exceedance, stintShares } from './distributions.js';
-import { difference, fixed, percent, plural, verdict } from './format.js';
+import { bucketLabel, type CurvePoint, exceedance, stintShares } from './distributions.js';
+import { countRange, difference, percent, plural, verdict } from './format.js';
 import type { HeatMap } from './heatmap.js';
 import { domainCount, policyLabel } from './labels.js';
 import { LISTINGS, PAPER_CLAIMS } from './paper.js';
@@ -14,7 +14,7 @@ import {
   type Scenario,
   type Summary,
 } from './summary.js';
-import { svg } from './vega.js';
+import { svg, textWidth } from './vega.js';
 
 export interface LegendEntry {
   label: string;
@@ -32,14 +32,11 @@ export interface Figure {
 type Spec = Record<string, unknown>;
 
 /** Width that the page gives a figure, px. */
-const PAGE_WIDTH = 1040;
+const PAGE_WIDTH = 1112;
 const GAP = 24;
 const ROW_HEIGHT = 18;
-/** Mean advance of the label font at 11 px. */
-const CHARACTER_WIDTH = 5.9;
-
 const labelWidth = (labels: readonly string[]): number =>
-  Math.min(220, Math.ceil(Math.max(...labels.map(({ length }) => length)) * CHARACTER_WIDTH) + 10);
+  Math.min(230, Math.max(...labels.map((label) => textWidth(label))) + 8);
 
 /** Panels side by side, at most three in a row. */
 function panels(specs: readonly Spec[], columns = 3): Spec {
@@ -61,15 +58,13 @@ function contenders({ points, baseline }: Scenario): Point[] {
 
 function seedsText(estimates: readonly Estimate[]): string {
   const counts = [...new Set(estimates.map(({ n }) => n))].sort((a, b) => a - b);
-  return counts.length <= 1
-    ? `n = ${plural(counts[0] ?? 0, 'seed')}`
-    : `n = ${counts[0]} to ${plural(counts[counts.length - 1], 'seed')}`;
+  return counts.length <= 1 ? `n = ${plural(counts[0] ?? 0, 'seed')}` : `n = ${countRange(counts)} seeds`;
 }
 
 function intervalText(estimates: readonly Estimate[]): string {
   const n = seedsText(estimates);
   return estimates.some(({ half }) => half !== undefined)
-    ? `${n} per bar; whiskers are 95 % intervals over the seeds (Student’s t)`
+    ? `${n} per bar; whiskers: 95 % intervals over the seeds (Student’s t)`
     : `${n}, so there are no whiskers`;
 }
 
@@ -187,12 +182,12 @@ export async function relativeFigure(summary: Summary, measure: Measure): Promis
   const baseline = scenarios[0].baseline!.label;
   const pairing =
     measure.quantile === undefined
-      ? 'Differences are paired: same arrivals and service times under the same seed'
-      : 'Seeds are pooled before the quantile is taken, and the interval is the jackknife’s over seeds';
+      ? 'Paired by seed'
+      : 'Seeds pooled before the quantile is taken; the interval is the jackknife’s over seeds';
   const claim = PAPER_CLAIMS[key];
   const caption = [
     `${measure.name} relative to ${baseline}: ${measure.meaning}.`,
-    `${pairing}. ${intervalText(estimates.flat())}.`,
+    `${pairing}; ${intervalText(estimates.flat())}.`,
     shared ? '' : 'The panels’ scales differ.',
     claim === undefined ? '' : `The paper reports ${claim}.`,
   ];
@@ -373,6 +368,17 @@ function representatives(points: readonly Point[]): Point[] {
   return GROUP_COLORS.map((_, i) => chosen[Math.round(i * step)]);
 }
 
+/** 1, 2, 5, 10, … between these bounds; powers of ten alone if that would be more than eight. */
+function logTicks(low: number, high: number): number[] {
+  const decades = Array.from(
+    { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
+    (_, i) => 10 ** (Math.floor(Math.log10(low)) + i),
+  );
+  const inside = (value: number) => value >= low && value <= high;
+  const all = decades.flatMap((decade) => [decade, 2 * decade, 5 * decade]).filter(inside);
+  return all.length > 8 ? decades.filter(inside) : all;
+}
+
 /** Complementary distribution functions of the latency. */
 export async function latencyFigure(summary: Summary): Promise<Figure | undefined> {
   const colors = groupColors(summary);
@@ -385,13 +391,17 @@ export async function latencyFigure(summary: Summary): Promise<Figure | undefine
   });
   if (scenarios.length === 0) return undefined;
   const width = plotWidth(scenarios.length, 56, 0);
+  const ticksOf = (curves: { curve: CurvePoint[] }[]) => {
+    const xs = curves.flatMap(({ curve }) => curve.map(({ x }) => x)).filter((x) => x > 0);
+    return logTicks(Math.min(...xs), Math.max(...xs));
+  };
   const specs = scenarios.map(({ label, curves }) => ({
     title: label,
     width,
     height: 230,
     data: {
       values: curves.flatMap(({ point, curve }) =>
-        curve.map((at) => ({ ...at, color: colors.get(groupName(point)) })),
+        curve.filter(({ x }) => x > 0).map((at) => ({ ...at, color: colors.get(groupName(point)) })),
       ),
     },
     mark: { type: 'line', strokeWidth: 1.6, interpolate: 'linear' },
@@ -400,7 +410,7 @@ export async function latencyFigure(summary: Summary): Promise<Figure | undefine
         field: 'x',
         type: 'quantitative',
         scale: { type: 'log', nice: false },
-        axis: { title: 'latency, ms', tickCount: 5, labelExpr: "format(datum.value, ',~r')" },
+        axis: { title: 'latency, ms', values: ticksOf(curves), labelExpr: "format(datum.value, ',~r')" },
       },
       y: {
         field: 'above',
@@ -425,7 +435,7 @@ export async function latencyFigure(summary: Summary): Promise<Figure | undefine
   }
   return {
     svg: await svg(panels(specs), 'Share of invocations above each latency'),
-    caption: `Latency distributions: the share of invocations that took longer, both axes logarithmic. Histograms of all seeds merged, n = ${fixed(Math.min(...counts), 0)} to ${fixed(Math.max(...counts), 0)} invocations per curve; a curve ends where ten are left.`,
+    caption: `Latency distributions: the share of invocations that took longer, both axes logarithmic. Histograms of all seeds merged, n = ${countRange(counts)} invocations per curve; a curve ends where ten are left.`,
     legend: groupLegend(used, 'line'),
   };
 }
@@ -456,7 +466,7 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
   );
   if (shown.length === 0) return undefined;
   const perRow = Math.max(...summary.scenarios.map((scenario) => listedPoints(scenario).length));
-  const width = perRow === 1 ? 520 : Math.floor((PAGE_WIDTH - perRow * 50 - (perRow - 1) * GAP) / perRow);
+  const width = perRow === 1 ? 520 : Math.floor((PAGE_WIDTH - perRow * 40 - (perRow - 1) * GAP) / perRow);
   const specs = shown.map(({ scenario, point, histogram }) => {
     const shares = stintShares(histogram);
     const listing = listingOf(point);
@@ -502,7 +512,7 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
   const counts = shown.map(({ histogram }) => histogram.count);
   return {
     svg: await svg(panels(specs, perRow), 'CPU time per stint'),
-    caption: `CPU time per stint (one stay of a task on a CPU), all tasks, all seeds merged; n = ${fixed(Math.min(...counts), 0)} to ${fixed(Math.max(...counts), 0)} stints per panel.${compared ? ' Marks are the paper’s Listings 1 to 3 (its trace1, a medium load, for the same scheduler) and stand in every row.' : ''}`,
+    caption: `CPU time per stint (one stay of a task on a CPU), all tasks, all seeds merged; n = ${countRange(counts)} stints per panel.${compared ? ' Marks are the paper’s Listings 1 to 3 (its trace1, a medium load, for the same scheduler) and stand in every row.' : ''}`,
     legend: compared
       ? [
           { label: 'simulated', color: 'var(--accent)', kind: 'area' },

@@ -24,7 +24,7 @@ function ranked({ points, baseline }: Scenario, { key }: Measure): Ranked[] {
     .sort((a, b) => a.mean - b.mean);
 }
 
-/** "10 of 13 are lower, 1 higher and 2 within the seeds’ spread". */
+/** "Of 13: 10 lower, 1 higher, 2 open." */
 function tally(entries: readonly Ranked[]): string {
   const lower = entries.filter((entry) => differs(entry) && entry.mean < 0).length;
   const higher = entries.filter((entry) => differs(entry) && entry.mean > 0).length;
@@ -34,55 +34,45 @@ function tally(entries: readonly Ranked[]): string {
     higher > 0 ? `${higher} higher` : '',
     open > 0 ? `${open} within the seeds’ spread` : '',
   ].filter(Boolean);
-  return `Of ${plural(entries.length, 'contender')}: ${parts.join(', ')}.`;
+  if (entries.length === 1) return '';
+  if (parts.length === 1) return ` All ${entries.length} ${parts[0].replace(/^\d+ /, '')}.`;
+  return ` Of ${entries.length}: ${parts.join(', ')}.`;
 }
 
 function againstBaseline(scenario: Scenario, measure: Measure): string | undefined {
   const entries = ranked(scenario, measure);
   if (entries.length === 0) return undefined;
-  const reference = scenario.baseline!.label;
+  const stated = (entry: Ranked) => `${differenceRange(entry)} with ${entry.point.label}`;
   const lowest = entries[0];
   const highest = entries[entries.length - 1];
   if (lowest.half === undefined) {
-    return `from ${differenceRange(lowest)} (${lowest.point.label}) to ${differenceRange(highest)} (${highest.point.label}) against ${reference}; one seed, so nothing says whether these are differences.`;
+    const range = entries.length === 1 ? stated(lowest) : `From ${stated(lowest)} to ${stated(highest)}`;
+    return `${range}; one seed, so nothing tells these differences from chance.`;
   }
-  const clauses: string[] = [];
-  if (differs(lowest) && lowest.mean < 0) {
-    clauses.push(
-      `lowest with ${lowest.point.label}: ${differenceRange(lowest)} against ${reference}, n = ${lowest.n}`,
-    );
-  }
-  if (differs(highest) && highest.mean > 0) {
-    clauses.push(
-      `${clauses.length === 0 ? `none lower than ${reference} beyond the seeds’ spread; ` : ''}highest with ${highest.point.label}: ${differenceRange(highest)}, n = ${highest.n}`,
-    );
-  }
-  if (clauses.length === 0) {
-    const anyDiffers = entries.some(differs);
+  const clear = entries.filter(differs);
+  if (clear.length === 0) {
     const widest = -lowest.mean > highest.mean ? lowest : highest;
-    if (!anyDiffers) {
-      return `no difference beyond the seeds’ spread (the largest is ${differenceRange(widest)} with ${widest.point.label}, n = ${widest.n}).`;
-    }
-    const clear = entries.filter(differs).sort((a, b) => Math.abs(b.mean) - Math.abs(a.mean))[0];
-    clauses.push(
-      `clearest with ${clear.point.label}: ${differenceRange(clear)} against ${reference}, n = ${clear.n}`,
-    );
+    return `No difference beyond the seeds’ spread; the largest is ${stated(widest)}.`;
   }
-  return `${clauses.join('; ')}. ${tally(entries)}`;
+  const least = clear[0].mean < 0 ? `Lowest: ${stated(clear[0])}. ` : 'None lower. ';
+  const last = clear[clear.length - 1];
+  const most = last.mean > 0 ? `Highest: ${stated(last)}.` : '';
+  return `${least}${most}`.trim() + tally(entries);
 }
 
 /** The contender that saves energy at the least latency. */
-function tradeOff({ points, baseline }: Scenario): string | undefined {
-  const savers = points
-    .filter((point) => point !== baseline && point.relative.latency !== undefined)
-    .filter(
-      ({ relative }) => relative.energy !== undefined && relative.energy.mean < 0 && differs(relative.energy),
-    )
+function tradeOff({ points }: Scenario): string | undefined {
+  const both = points.filter(
+    ({ relative }) => relative.energy?.half !== undefined && relative.latency !== undefined,
+  );
+  if (both.length < 2) return undefined;
+  const savers = both
+    .filter(({ relative }) => relative.energy!.mean < 0 && differs(relative.energy!))
     .sort((a, b) => a.relative.latency!.mean - b.relative.latency!.mean);
-  if (savers.length === 0) return undefined;
+  if (savers.length === 0) return 'No contender saves energy beyond the seeds’ spread.';
   const { label, relative } = savers[0];
   const costs = differs(relative.latency!) ? '' : ', not beyond the seeds’ spread';
-  return `of the ${savers.length} that save energy, ${label} has the lowest mean latency: energy ${difference(relative.energy)}, latency ${difference(relative.latency)}${costs}.`;
+  return `Of the ${savers.length} that save${savers.length === 1 ? 's' : ''} energy, ${label} has the lowest mean latency: energy ${difference(relative.energy)}, latency ${difference(relative.latency)}${costs}.`;
 }
 
 function absoluteFindings({ points, label }: Scenario, measures: readonly Measure[]): Finding[] {
@@ -100,7 +90,7 @@ function absoluteFindings({ points, label }: Scenario, measures: readonly Measur
     };
     const last = values[values.length - 1];
     const text =
-      values.length === 1 ? `${stated(values[0])}.` : `from ${stated(values[0])} to ${stated(last)}.`;
+      values.length === 1 ? `${stated(values[0])}.` : `From ${stated(values[0])} to ${stated(last)}.`;
     return [{ scenario: label, topic: name, text }];
   });
 }
@@ -120,10 +110,10 @@ function wholeReport(summary: Summary): Finding[] {
     );
   }
   if (cells > 1 && scenarios.every(({ baseline }) => baseline === undefined)) {
-    say('Baseline', 'the sweep names none, so values are absolute and not compared pairwise.');
+    say('Baseline', 'The sweep names none, so values are absolute and not compared pairwise.');
   }
   if (cells > 1 && seeds.length === 1) {
-    say('Replications', `only ${seedList(seeds)}: there are no intervals, and differences may be chance.`);
+    say('Replications', `Only ${seedList(seeds)}: there are no intervals, and differences may be chance.`);
   }
   return findings;
 }

@@ -144,3 +144,9 @@ export function valueRange(fractions: readonly number[]): string {
   const low = percent(Math.min(...fractions));
   return `from ${low.slice(0, -2)} to ${percent(Math.max(...fractions))}`;
 }
+
+/** "3", or "3 to 1,204". */
+export function countRange(values: readonly number[]): string {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return low === high ? count(low) : `${count(low)} to ${count(high)}`;
+}

@@ -1,7 +1,7 @@
 // Domain count × bucket size, or whatever two axes a sweep varies, as a map; and whether there is anything to see in it.
 
 import { canonicalJson } from '../config/canonical.js';
-import { significant, valueRange } from './format.js';
+import { share, significant, valueRange } from './format.js';
 import { axisName, domainCount, valueText } from './labels.js';
 import { type BlockTest, blockTest, type Estimate } from './statistics.js';
 import type { Measure, Point, Scenario, Summary } from './summary.js';
@@ -71,7 +71,9 @@ function logRows(points: readonly Point[], of: NonNullable<Measure['of']>): numb
 
 function medianRepeats({ points }: Scenario): { median: number; functions: number } | undefined {
   const { functions } = points.find((point) => point.functions.length > 0) ?? { functions: [] };
-  const counts = functions.filter(({ kind }) => kind === 'function').map(({ invocations }) => invocations);
+  const counts = functions
+    .filter(({ kind, invocations }) => kind === 'function' && invocations > 0)
+    .map(({ invocations }) => invocations);
   if (counts.length === 0) return undefined;
   return { median: counts.sort((a, b) => a - b)[counts.length >> 1], functions: counts.length };
 }
@@ -80,16 +82,18 @@ function noiseIn(
   scenario: Scenario,
   cells: readonly HeatMapCell[],
   test: BlockTest | undefined,
+  seeds: number,
 ): string | undefined {
   const range = `The ${cells.length} cells range ${valueRange(cells.map(({ value }) => value.mean))}`;
   if (test === undefined)
     return `${range}; with one seed nothing tells differences between them from chance.`;
   const repeats = medianRepeats(scenario);
   if (repeats !== undefined && repeats.median < MINIMUM_REPEATS) {
-    return `${range}, but the median of ${repeats.functions} functions is called ${significant(repeats.median, 2)} times in a run; fewer than ${MINIMUM_REPEATS} calls leave its inter-arrival time, and so its bucket, unknown.`;
+    return `Too few repeats: the median of the ${repeats.functions} functions that occur is called ${significant(repeats.median, 2)} times in a run, and fewer than ${MINIMUM_REPEATS} calls leave its inter-arrival time, and so its bucket, unknown.`;
   }
   if (test.p < SIGNIFICANCE) return undefined;
-  return `${range}, which is within the seeds’ spread: one cell under one seed strays by ${significant(test.residual * 100, 2)} % (standard deviation), and cells that all were the same would look at least as different in ${significant(test.p * 100, 2)} of 100 sweeps (F = ${significant(test.f)}, analysis of variance with seeds as blocks).`;
+  const alike = test.p > 0.99 ? 'more than 99 %' : share(test.p, 0);
+  return `${range}, which is within the seeds’ spread: under one seed a cell strays by ${significant(test.residual * 100, 2)} % (standard deviation), and cells that did not differ at all would look this different in ${alike} of sweeps (F = ${significant(test.f)}; analysis of variance with seeds as blocks, n = ${seeds}).`;
 }
 
 /** One map per scenario and measure; none if the grid has no two axes beside the scenario's. */
@@ -119,6 +123,7 @@ export function heatMaps(summary: Summary, measures: readonly Measure[]): HeatMa
           value: relative ? point.relative[measure.key]! : { mean: own.mean / mean - 1, half, n: own.n },
         };
       });
+      const logs = logRows(placed, of);
       return [
         {
           scenario: scenario.label,
@@ -126,7 +131,7 @@ export function heatMaps(summary: Summary, measures: readonly Measure[]): HeatMa
           rowName: rows.name,
           columnName: columns.name,
           cells,
-          noise: noiseIn(scenario, cells, blockTest(logRows(placed, of))),
+          noise: noiseIn(scenario, cells, blockTest(logs), logs[0].length),
         },
       ];
     });

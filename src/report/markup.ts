@@ -41,9 +41,9 @@ function rowHtml({ cells, class: name }: TableRow, header: boolean): string {
 }
 
 /** A table; every text is escaped here. */
-export function tableHtml(header: readonly TableRow[], rows: readonly TableRow[], caption?: string): string {
+export function tableHtml(header: readonly TableRow[], rows: readonly TableRow[], name?: string): string {
   const head = header.map((row) => rowHtml(row, true)).join('');
   const body = rows.map((row) => rowHtml(row, false)).join('\n');
-  const title = caption === undefined ? '' : `<caption>${escapeHtml(caption)}</caption>`;
-  return `<div class="scroll"><table>${title}<thead>${head}</thead><tbody>\n${body}\n</tbody></table></div>`;
+  const attribute = name === undefined ? '' : ` class="${name}"`;
+  return `<div class="scroll"><table${attribute}><thead>${head}</thead><tbody>\n${body}\n</tbody></table></div>`;
 }

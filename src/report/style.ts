@@ -24,16 +24,17 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
-main { max-width: 1088px; margin: 0 auto; padding: 40px 24px 72px; }
+main { max-width: 1160px; margin: 0 auto; padding: 40px 24px 72px; }
 h1 { font-size: 27px; line-height: 1.2; margin: 0 0 6px; font-weight: 650; letter-spacing: -0.01em; }
 h2 { font-size: 18px; margin: 52px 0 12px; font-weight: 650; padding-top: 14px; border-top: 1px solid var(--grid); }
 h3 { font-size: 14px; margin: 24px 0 6px; font-weight: 650; }
 p { margin: 0 0 10px; max-width: 78ch; }
 .lead { color: var(--muted); margin-bottom: 4px; }
-.findings { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 8px 32px; }
-.findings.one { grid-template-columns: 1fr; }
-.findings dl { margin: 0; } .findings dt { font-weight: 600; margin-top: 8px; }
-.findings dd { margin: 0; color: var(--ink); }
+dl.findings { margin: 0 0 12px; } dl.findings dt { font-weight: 600; margin-top: 8px; } dl.findings dd { margin: 0; }
+table.findings { font-size: 14px; width: 100%; table-layout: fixed; }
+table.findings th:first-child { width: 128px; font-weight: 600; white-space: normal; color: var(--ink); }
+table.findings thead th { color: var(--ink); font-weight: 650; }
+table.findings th, table.findings td { vertical-align: top; padding: 7px 22px 7px 0; line-height: 1.45; }
 figure { margin: 26px 0 34px; } figure svg { display: block; max-width: 100%; height: auto; }
 figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 92ch; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; font-size: 13px; margin: 0 0 10px; padding: 0; list-style: none; }
@@ -41,20 +42,20 @@ figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 9
 .legend .line i { height: 3px; width: 18px; border-radius: 0; } .legend .mark i { border-radius: 50%; width: 9px; height: 9px; }
 .scroll { overflow-x: auto; margin: 8px 0 6px; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--muted); font-size: 13px; padding: 0 0 6px; caption-side: top; }
-th, td { padding: 3px 10px 3px 0; text-align: right; white-space: nowrap; font-weight: 400; }
-th:first-child, td:first-child { text-align: left; } td.text, th.text { text-align: left; white-space: normal; }
-thead th { color: var(--muted); border-bottom: 1px solid var(--line); vertical-align: bottom; }
-thead th.group { text-align: center; border-bottom: 1px solid var(--grid); padding-left: 10px; }
+th, td { padding: 3px 9px 3px 3px; text-align: right; white-space: nowrap; font-weight: 400; }
+th:first-child, td:first-child { text-align: left; } td.text, th.text { text-align: left; white-space: normal; min-width: 124px; }
+thead th { white-space: normal; color: var(--muted); border-bottom: 1px solid var(--line); vertical-align: bottom; }
+thead th.group { text-align: center; padding-left: 14px; }
 tbody tr { border-bottom: 1px solid var(--grid); } tbody tr.section th { font-weight: 650; padding-top: 12px; }
 tbody tr.baseline { background: var(--wash); }
-td.diff { padding-left: 0; color: var(--muted); } td.lower { color: var(--lower); font-weight: 600; } td.higher { color: var(--higher); font-weight: 600; }
+th:first-child, td:first-child { padding-left: 0; } td.diff { color: var(--muted); } td.lower { color: var(--lower); font-weight: 600; } td.higher { color: var(--higher); font-weight: 600; }
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 12px; overflow-wrap: anywhere; }
 pre { background: var(--wash); padding: 12px 14px; overflow-x: auto; font-size: 12px; line-height: 1.45; white-space: pre-wrap; }
 .notes { color: var(--muted); font-size: 13px; } details summary { cursor: pointer; color: var(--muted); font-size: 13px; }
 @media print {
   @page { margin: 14mm; } body { font-size: 11px; } main { padding: 0; max-width: none; }
   figure, table { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; }
-  table { font-size: 9px; } th, td { padding-right: 6px; } thead { display: table-header-group; }
+  h1 { font-size: 20px; } h2 { font-size: 14px; margin-top: 28px; } .notes, figcaption, .legend { font-size: 10px; }
+  table, table.findings { font-size: 9px; } table.findings th:first-child { width: 90px; } th, td { padding-right: 6px; } thead { display: table-header-group; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }`;

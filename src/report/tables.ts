@@ -214,7 +214,10 @@ export function functionTable(summary: Summary): string {
   for (const { name, invocations } of columns.flatMap(({ reference }) => reference.functions)) {
     totals.set(name, (totals.get(name) ?? 0) + invocations);
   }
-  const names = [...totals].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  const names = [...totals]
+    .filter(([, invocations]) => invocations > 0)
+    .sort((a, b) => b[1] - a[1])
+    .map(([name]) => name);
   const { profiles, pollers } = functionFacts(summary);
   const described = names.some((name) => profiles[name] !== undefined);
   const lead = described ? ['function', { text: 'profile', class: 'text' }] : ['function'];
@@ -270,4 +273,11 @@ export function failureTable({ failures }: Summary): string {
     };
   });
   return tableHtml([{ cells: ['cell', 'seed', text('outcome'), text('reason')] }], rows);
+}
+
+/** Functions that no run of the report called. */
+export function uncalledFunctions({ scenarios }: Summary): number {
+  const functions = scenarios.flatMap(({ points }) => points.flatMap((point) => point.functions));
+  const called = new Set(functions.filter(({ invocations }) => invocations > 0).map(({ name }) => name));
+  return new Set(functions.map(({ name }) => name)).size - called.size;
 }

@@ -6,6 +6,19 @@ import { type Config, compile, type TopLevelSpec } from 'vega-lite';
 
 const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
+/** Mean advance of a character over its font size, in the widest of those fonts. */
+const ADVANCE = 0.58;
+
+export function textWidth(text: string, fontSize = 11): number {
+  return Math.ceil(text.length * fontSize * ADVANCE);
+}
+
+// Without a canvas Vega takes every character for 0.8 of the font size, and leaves that much room.
+const { textMetrics } = vega as unknown as {
+  textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
+};
+textMetrics.width = ({ fontSize }, text) => textWidth(String(text ?? ''), fontSize);
+
 const config: Config = {
   background: undefined,
   font: FONT,
@@ -21,6 +34,7 @@ const config: Config = {
     domainColor: 'var(--line)',
     tickColor: 'var(--line)',
     labelLimit: 260,
+    labelPadding: 5,
   },
   header: { labelColor: 'var(--ink)', titleColor: 'var(--ink)' },
   title: { color: 'var(--ink)', fontSize: 12, fontWeight: 600, anchor: 'start', offset: 8 },
