@@ -15,13 +15,12 @@ export interface CurvePoint {
 
 /**
  * The complementary distribution function of a histogram of ns, thinned to what a figure can show: a step of 1 % of the
- * observations or 5 % of the tail. It ends where ten observations are left.
+ * observations or 5 % of the tail. It begins where 1 % lie below and ends where ten observations are left.
  */
 export function exceedance(histogram: Histogram): CurvePoint[] {
   const { count, indices, counts } = histogram;
   const points: CurvePoint[] = [];
   if (count === 0) return points;
-  points.push({ x: histogram.min / 1e6, above: 1 });
   let left = count;
   let drawn = 1;
   for (let i = 0; i < indices.length; i++) {

@@ -1,7 +1,7 @@
 // What the data say, in words. Every sentence carries its interval and n; a difference within the seeds' spread is
 // called none.
 
-import { difference, differenceRange, plural, quantity, seedList } from './format.js';
+import { count, difference, differenceRange, plural, quantity, seedList, share } from './format.js';
 import { differs } from './statistics.js';
 import type { Measure, Point, Scenario, Summary } from './summary.js';
 
@@ -107,6 +107,14 @@ function wholeReport(summary: Summary): Finding[] {
     say(
       'Failures',
       `${failures.length} of ${plural(cells, 'cell')} did not end as planned (${kinds.join(', ')}); they are left out of every mean and listed below.`,
+    );
+  }
+  const [only] = scenarios.flatMap(({ points }) => points.flatMap((point) => point.cells));
+  if (cells === 1 && only !== undefined) {
+    const { arrived, completed, duration_s, utilization } = only.metrics;
+    say(
+      'Outcome',
+      `${only.outcome}: ${count(completed)} of ${count(arrived)} ${summary.jobs} completed in ${quantity(duration_s * 1000, 'ms')} simulated, CPUs ${share(utilization)} busy.`,
     );
   }
   if (cells > 1 && scenarios.every(({ baseline }) => baseline === undefined)) {

@@ -44,7 +44,7 @@ const STEPS: Record<string, readonly [unit: string, factor: number][]> = {
   ],
 };
 
-/** One unit and one number of decimals for a column: the smallest value keeps three digits if the largest has at most six. */
+/** One unit and one number of decimals for a column: the smallest value keeps three digits if the largest then has at most five. */
 export function scaleFor(unit: string, values: readonly number[]): Scale {
   const sizes = values.map(Math.abs).filter((value) => value > 0 && Number.isFinite(value));
   const largest = Math.max(...sizes, 0);
@@ -53,7 +53,7 @@ export function scaleFor(unit: string, values: readonly number[]): Scale {
   const [name, factor] =
     steps.find(([, f]) => smallest * f >= 10) ?? steps.find(([, f]) => largest * f >= 1) ?? steps.at(-1)!;
   const wanted = decimalsFor(smallest * factor, 4);
-  return { unit: name, factor, decimals: Math.min(wanted, decimalsFor(largest * factor, 6)) };
+  return { unit: name, factor, decimals: Math.min(wanted, decimalsFor(largest * factor, 5)) };
 }
 
 export function scaled(value: number, { factor, decimals }: Scale): string {

@@ -11,6 +11,9 @@ const MINIMUM_REPEATS = 10;
 /** A map is drawn when so large a spread between cells would be this unlikely if no cell mattered. */
 const SIGNIFICANCE = 0.05;
 
+/** Cells closer together than this, relative to the baseline, show nothing worth a colour. */
+const AGREEMENT = 1e-4;
+
 interface Dimension {
   name: string;
   /** Undefined where a point has no place on it. */
@@ -84,7 +87,11 @@ function noiseIn(
   test: BlockTest | undefined,
   seeds: number,
 ): string | undefined {
-  const range = `The ${cells.length} cells range ${valueRange(cells.map(({ value }) => value.mean))}`;
+  const means = cells.map(({ value }) => value.mean);
+  if (Math.max(...means) - Math.min(...means) < AGREEMENT) {
+    return `The ${cells.length} cells agree within ${share(AGREEMENT, 2)}.`;
+  }
+  const range = `The ${cells.length} cells range ${valueRange(means)}`;
   if (test === undefined)
     return `${range}; with one seed nothing tells differences between them from chance.`;
   const repeats = medianRepeats(scenario);

@@ -1,19 +1,13 @@
 // The report as one HTML file: no script, no request, readable on paper.
 
 import { stringify } from 'yaml';
-import {
-  type Figure,
-  heatMapFigure,
-  latencyFigure,
-  relativeFigure,
-  stateFigure,
-  stintFigure,
-  tradeOffFigure,
-} from './figures.js';
+import { heatMapFigure, relativeFigure, tradeOffFigure } from './comparison-figures.js';
+import { latencyFigure, stateFigure, stintFigure } from './distribution-figures.js';
 import { type Finding, findings } from './findings.js';
 import { countRange, largeCount, milliseconds, plural, seedList } from './format.js';
 import { type HeatMap, heatMaps } from './heatmap.js';
 import { escapeHtml, tableHtml } from './markup.js';
+import type { Figure } from './panels.js';
 import { provenanceFacts, statementsOf } from './provenance.js';
 import { STYLE } from './style.js';
 import { MEASURES, type Summary } from './summary.js';
@@ -135,10 +129,11 @@ function headHtml(summary: Summary): string {
   const results = summary.scenarios.flatMap(({ points }) => points.flatMap((point) => point.cells));
   const times = results.map(({ metrics }) => metrics.duration_s * 1000);
   const arrivals = countRange(results.map(({ metrics }) => metrics.arrived));
-  const jobs = workload.serverless === undefined ? 'jobs' : 'invocations';
   const lines = [
     `${plural(cells, 'cell')}, ${seedList(seeds)}, ${largeCount(events)} events; machine ${machine.profile}, kernel ${input.config.kernel.version}`,
-    ...(results.length === 0 ? [] : [`${timeRange(times)} simulated per cell; ${arrivals} ${jobs} arrive`]),
+    ...(results.length === 0
+      ? []
+      : [`${timeRange(times)} simulated per cell; ${arrivals} ${summary.jobs} arrive`]),
     ...(workload.serverless === undefined ? [] : [`trace ${workload.serverless.trace}`]),
   ];
   const title = name ?? (cells === 1 ? 'vtime run' : 'vtime sweep');

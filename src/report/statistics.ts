@@ -102,9 +102,12 @@ export function jackknife(n: number, pooled: (omit?: number) => number): Estimat
   return Number.isFinite(spread?.half) ? { mean: all, half: spread?.half, n } : { mean: all, n };
 }
 
-/** Whether the interval leaves out zero. Without an interval nothing is known to differ. */
+/** Relative differences below this read 0.00 %: too small to call a difference, however sure. */
+const NEGLIGIBLE = 0.5e-4;
+
+/** Whether a relative difference's interval leaves out zero. Without an interval nothing is known to differ. */
 export function differs({ mean, half }: Estimate): boolean {
-  return half !== undefined && Math.abs(mean) > half;
+  return half !== undefined && Math.abs(mean) > half && Math.abs(mean) >= NEGLIGIBLE;
 }
 
 export interface BlockTest {

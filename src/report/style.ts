@@ -41,8 +41,8 @@ figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 9
 .legend i { display: inline-block; margin-right: 6px; vertical-align: middle; width: 12px; height: 12px; border-radius: 2px; }
 .legend .line i { height: 3px; width: 18px; border-radius: 0; } .legend .mark i { border-radius: 50%; width: 9px; height: 9px; }
 .scroll { overflow-x: auto; margin: 8px 0 6px; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 9px 3px 3px; text-align: right; white-space: nowrap; font-weight: 400; }
+table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
+th, td { padding: 3px 8px 3px 2px; text-align: right; white-space: nowrap; font-weight: 400; }
 th:first-child, td:first-child { text-align: left; } td.text, th.text { text-align: left; white-space: normal; min-width: 124px; }
 thead th { white-space: normal; color: var(--muted); border-bottom: 1px solid var(--line); vertical-align: bottom; }
 thead th.group { text-align: center; padding-left: 14px; }

@@ -23,6 +23,8 @@ export interface Measure {
   of?: (metrics: Metrics) => number;
   /** Of the pooled histogram (ns), in place of `of`. */
   quantile?: { kind: HistogramKind; p: number };
+  /** Only where functions run in containers. */
+  serverless?: boolean;
 }
 
 /** In the order of tables and figures. */
@@ -33,7 +35,8 @@ export const MEASURES: readonly Measure[] = [
     short: 'energy',
     unit: 'J',
     meaning: 'energy of all packages, integrated to the same end of the trace for every policy',
-    of: (m) => m.energy_j,
+    // A machine without power figures uses none.
+    of: (m) => (m.energy_j > 0 ? m.energy_j : Number.NaN),
   },
   {
     key: 'latency',
@@ -58,6 +61,7 @@ export const MEASURES: readonly Measure[] = [
     short: 'cost',
     unit: 'ms',
     meaning: 'latency × CPU utilisation (CPU time / worker duration), mean over invocations',
+    serverless: true,
     of: (m) => (m.worker_duration_ms.count === 0 ? Number.NaN : m.cost_ms),
   },
   {
@@ -66,6 +70,7 @@ export const MEASURES: readonly Measure[] = [
     short: 'duration',
     unit: 'ms',
     meaning: 'time of the call into the container, without the worker’s queue',
+    serverless: true,
     of: (m) => (m.worker_duration_ms.count === 0 ? Number.NaN : m.worker_duration_ms.mean),
   },
 ];
@@ -119,6 +124,8 @@ export interface Summary {
   scenarioAxes: string[];
   /** Measures that at least one point has. */
   measures: Measure[];
+  /** What the workload's jobs are called. */
+  jobs: 'invocations' | 'jobs';
   seeds: number[];
   cells: number;
   events: number;
@@ -182,6 +189,12 @@ function paired(
   });
 }
 
+/** Relative resolution of a quantile from a histogram: seeds can agree on a bucket, yet not to more than its width. */
+const RESOLUTION = 1e-3;
+
+const widened = ({ mean, half, n }: Estimate, by: number): Estimate =>
+  half === undefined ? { mean, n } : { mean, half: half + by, n };
+
 const relativeEstimate = (pairs: { value: number; reference: number }[]): Estimate | undefined =>
   estimate(pairs.map(({ value, reference }) => value / reference - 1));
 
@@ -189,7 +202,8 @@ function absoluteOf(point: Point, measure: Measure): Estimate | undefined {
   const { of, quantile } = measure;
   if (quantile !== undefined) {
     const pooled = (omit?: number) => pooledHistogram(point, quantile.kind, omit).quantile(quantile.p) / 1e6;
-    return jackknife(point.cells.length, pooled);
+    const value = jackknife(point.cells.length, pooled);
+    return value && widened(value, RESOLUTION * value.mean);
   }
   return estimate(point.cells.map(({ metrics }) => of!(metrics)).filter(Number.isFinite));
 }
@@ -205,7 +219,8 @@ function relativeOf(point: Point, baseline: Point, measure: Measure): Estimate |
   });
   const [own, reference] = [only(point), only(baseline)];
   const at = (side: Point, omit?: number) => pooledHistogram(side, quantile.kind, omit).quantile(quantile.p);
-  return jackknife(shared.length, (omit) => at(own, omit) / at(reference, omit) - 1);
+  const value = jackknife(shared.length, (omit) => at(own, omit) / at(reference, omit) - 1);
+  return value && widened(value, 2 * RESOLUTION);
 }
 
 function summarizeFunctions(point: Point, baseline: Point | undefined): FunctionSummary[] {
@@ -308,6 +323,8 @@ export function summarize(input: ReportInput): Summary {
     scenario.points.push(point);
   }
   const scenarios = [...groups.values()];
+  const isServerless = input.config.workload.serverless !== undefined;
+  const candidates = MEASURES.filter(({ serverless }) => isServerless || serverless !== true);
   for (const scenario of scenarios) {
     const { baseline } = scenario;
     if (baseline !== undefined) {
@@ -315,7 +332,7 @@ export function summarize(input: ReportInput): Summary {
     }
     for (const point of scenario.points) {
       if (point.cells.length === 0) continue;
-      for (const measure of MEASURES) {
+      for (const measure of candidates) {
         const absolute = absoluteOf(point, measure);
         if (absolute === undefined) continue;
         point.absolute[measure.key] = absolute;
@@ -334,7 +351,8 @@ export function summarize(input: ReportInput): Summary {
     name: input.config.name,
     scenarios,
     scenarioAxes,
-    measures: MEASURES.filter(({ key }) => points.some(({ absolute }) => absolute[key] !== undefined)),
+    jobs: isServerless ? 'invocations' : 'jobs',
+    measures: candidates.filter(({ key }) => points.some(({ absolute }) => absolute[key] !== undefined)),
     seeds: [...new Set(input.cells.map(({ seed }) => seed))].sort((a, b) => a - b),
     cells: input.cells.length,
     events: input.cells.reduce((sum, cell) => sum + ('metrics' in cell ? cell.metrics.events : 0), 0),
