@@ -185,7 +185,36 @@ export const P_EXPLAIN_SOURCE: u32 = 82;
 export const P_EXPLAIN_ORDINAL: u32 = 83;
 /** Record the history of this task slot; 0 = no task. */
 export const P_EXPLAIN_TASK: u32 = 84;
-export const P_COUNT: u32 = 88;
+/** Policies with a queue for restricted tasks: the most CPUs a mask may have to be one; their slice, which unmapped tasks have too. */
+export const P_PINNED_CPUS: u32 = 88;
+export const P_PINNED_SLICE_NS: u32 = 89;
+/** Domains as coded: when the instruction pointer is sampled, see the SAMPLE_ constants; 1: enqueues are counted. */
+export const P_SAMPLE: u32 = 90;
+export const P_COUNT_ENQUEUES: u32 = 91;
+/** Period of the policy's timer. */
+export const P_TIMER_NS: u32 = 92;
+/** CPU that dispatches for all. */
+export const P_CENTRAL_CPU: u32 = 93;
+/** 1: a lower level is served only if all above are empty. */
+export const P_STRICT: u32 = 94;
+/** A strict policy serves a task that has waited this long, whatever its level; 0 = never. */
+export const P_STARVATION_NS: u32 = 95;
+/** Nest: idle time after which a core leaves the primary nest, most cores in the reserve, misses that make a task impatient. */
+export const P_NEST_REMOVE_NS: u32 = 96;
+export const P_NEST_RESERVE: u32 = 97;
+export const P_NEST_IMPATIENT: u32 = 98;
+/** SFS: requests per estimate of the inter-arrival time; slices that a request may wait before it skips the filter. */
+export const P_WINDOW: u32 = 99;
+export const P_OVERLOAD: u32 = 100;
+/** 1: a waking task with the smaller vtime takes the CPU of a running one. */
+export const P_PREEMPT: u32 = 101;
+/** 0: a sleeper keeps all its credit, 1: at most one slice. */
+export const P_CREDIT_CLAMPED: u32 = 102;
+/** Where a policy of local queues puts a task, see the PLACE_ constants. */
+export const P_PLACE: u32 = 103;
+/** 1: a task whose slice is over goes back into the local DSQ of its CPU (the defect of sched-ext/scx#1185). */
+export const P_REQUEUE_LOCAL: u32 = 104;
+export const P_COUNT: u32 = 112;
 
 export const KERNEL_6_11_SCX: u32 = 0;
 export const KERNEL_6_12: u32 = 1;
@@ -197,6 +226,20 @@ export const POLICY_GLOBAL_FIFO: u32 = 2;
 export const POLICY_GLOBAL_VTIME: u32 = 3;
 export const POLICY_PERCPU_FIFO: u32 = 4;
 export const POLICY_WEIGHTED_VTIME: u32 = 5;
+export const POLICY_DOMAINS_AS_CODED: u32 = 6;
+export const POLICY_CENTRAL: u32 = 7;
+export const POLICY_FIVE_LEVEL: u32 = 8;
+export const POLICY_NEST: u32 = 9;
+export const POLICY_SHORTEST_REMAINING: u32 = 10;
+export const POLICY_SFS: u32 = 11;
+
+export const SAMPLE_STOPPING: u32 = 0;
+export const SAMPLE_TICK: u32 = 1;
+
+/** An idle CPU, else the previous one; always the previous one; one after the other, whatever the mask says. */
+export const PLACE_IDLE: u32 = 0;
+export const PLACE_PREVIOUS: u32 = 1;
+export const PLACE_ROUND_ROBIN: u32 = 2;
 
 export const STEAL_NONE: u32 = 0;
 export const STEAL_NEIGHBOURS: u32 = 1;
@@ -315,7 +358,7 @@ export const OP_JUMP: u32 = 17;
 export const OP_FINISH: u32 = 18;
 /** Hand the current job to the worker's control plane (admission or completion, by the job's stage). */
 export const OP_CONTROL: u32 = 19;
-/** Restrict the task to mask a. */
+/** Restrict a task to mask a: this one if value is 0, else member (value & 0xffffffff) of template (value >> 32) - 1. */
 export const OP_AFFINITY: u32 = 20;
 /** Go to a with probability value (fraction of 2^32). */
 export const OP_BRANCH: u32 = 21;
@@ -458,7 +501,12 @@ export const R_ENERGY_CORES: u32 = 36;
 export const R_ENERGY_UNCORES: u32 = 37;
 /** When the watchdog gave all ext tasks to the fair class, ns; 0 = never. */
 export const R_FALLBACK_NS: u32 = 39;
-// 40 to 47 are free.
+/** Judgements of busy-poll detection, by whether the task has polled: right and wrong alarms, pollers missed, others let be. */
+export const R_POLLERS_FOUND: u32 = 40;
+export const R_POLLERS_MISTAKEN: u32 = 41;
+export const R_POLLERS_MISSED: u32 = 42;
+export const R_POLLERS_CLEARED: u32 = 43;
+// 44 to 47 are free.
 /** Jobs that left the system after their client had given up, and those of them that had begun to run. */
 export const R_TIMED_OUT: u32 = 48;
 export const R_ABANDONED: u32 = 49;

@@ -50,7 +50,12 @@ export const ENERGY_UNCORES: u32 = 37;
 export const ENERGY_TAKEN: u32 = 38;
 /** When the watchdog gave all ext tasks to the fair class, 0 = never. */
 export const FALLBACK_NS: u32 = 39;
-// 40 to 47 are free.
+/** Judgements of busy-poll detection: right and wrong alarms, pollers missed, others let be. */
+export const POLLERS_FOUND: u32 = 40;
+export const POLLERS_MISTAKEN: u32 = 41;
+export const POLLERS_MISSED: u32 = 42;
+export const POLLERS_CLEARED: u32 = 43;
+// 44 to 47 are free.
 /** Jobs that left the system after their client had given up, and those of them that had begun to run. */
 export const TIMED_OUT: u32 = 48;
 export const ABANDONED: u32 = 49;
