@@ -5,12 +5,15 @@
  * VtimeErrors with a `code`, the place of the mistake and an `exitCode` (2 input, 1 simulated system, 3 engine, 130 aborted).
  */
 
-export { parseConfig, loadConfig } from './config/load.js';
+export { loadConfig, parseConfig } from './config/load.js';
 export { resolveConfig } from './config/resolve.js';
 export { configJsonSchema } from './config/schema.js';
 export { Histogram } from './engine/histogram.js';
 export { simulate } from './engine/simulate.js';
 export { AbortedError, EngineError, SimulationError, VtimeError } from './errors.js';
+export { sweep } from './sweep/sweep.js';
 export * from './trace/index.js';
+export type { Provenance as TraceProvenance } from './trace/schema.js';
 export type * from './types.js';
+export type { Provenance } from './types.js';
 export { VERSION } from './version.js';

@@ -94,7 +94,9 @@ class Reader {
 const ratio = (a: number, b: number) => (b === 0 ? Number.NaN : a / b);
 
 function statesOf(sums: readonly number[], jobs: number): StateTimes {
-  return Object.fromEntries(STATES.map((name, i) => [name, ratio(sums[i], jobs) / MS])) as unknown as StateTimes;
+  return Object.fromEntries(
+    STATES.map((name, i) => [name, ratio(sums[i], jobs) / MS]),
+  ) as unknown as StateTimes;
 }
 
 /** Reads the result image at `address`. */
@@ -150,7 +152,9 @@ function metricsOf(
 ): Metrics {
   const summary = (counter: number) => reader.number(abi.SECTION_SUMMARY, counter, 0);
   const merged = (kind: HistogramKind) =>
-    histograms.filter((entry) => entry.kind === kind).reduce((all, { histogram }) => all.merge(histogram), Histogram.empty);
+    histograms
+      .filter((entry) => entry.kind === kind)
+      .reduce((all, { histogram }) => all.merge(histogram), Histogram.empty);
   const overClasses = (field: number) =>
     model.classes.reduce((sum, _, row) => sum + reader.number(abi.SECTION_CLASS_RESULTS, row, field), 0);
   const end_ns = summary(abi.R_END_NS);
@@ -158,7 +162,8 @@ function metricsOf(
   const busy_ns = cpus.reduce((sum, cpu) => sum + cpu.busy_ns, 0);
   const energy_cores_j = summary(abi.R_ENERGY_CORES) / 1e12;
   const energy_uncore_j = summary(abi.R_ENERGY_UNCORES) / 1e12;
-  const trace_ns = model.horizon_ns > 0n && model.statements.window !== undefined ? Number(model.horizon_ns) : end_ns;
+  const trace_ns =
+    model.horizon_ns > 0n && model.statements.window !== undefined ? Number(model.horizon_ns) : end_ns;
   const assigned = summary(abi.R_ASSIGNED);
   return {
     events: summary(abi.R_EVENTS),

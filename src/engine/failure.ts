@@ -23,14 +23,19 @@ const seconds = (ns: bigint) => `${(Number(ns) / 1e9).toFixed(3)} s`;
 
 const KINDS: Record<number, Kind> = {
   1: { code: 'tasks', fault: 'capacity', message: ({ detail }) => `more than ${detail} tasks alive at once` },
-  2: { code: 'jobs', fault: 'capacity', message: ({ detail }) => `more than ${detail} jobs in the system at once` },
+  2: {
+    code: 'jobs',
+    fault: 'capacity',
+    message: ({ detail }) => `more than ${detail} jobs in the system at once`,
+  },
   3: { code: 'memory', fault: 'capacity', message: ({ detail }) => `no room for ${detail} more` },
   4: { code: 'containers', fault: 'capacity', message: ({ detail }) => `more than ${detail} containers` },
   5: { code: 'deliveries', fault: 'capacity', message: () => 'too many deliveries under way' },
   20: {
     code: 'local_affinity',
     fault: 'policy',
-    message: ({ cpu }, task) => `${task} was inserted into the local DSQ of CPU ${cpu}, which its mask does not allow`,
+    message: ({ cpu }, task) =>
+      `${task} was inserted into the local DSQ of CPU ${cpu}, which its mask does not allow`,
   },
   21: {
     code: 'vtime_into_builtin',
@@ -40,29 +45,51 @@ const KINDS: Record<number, Kind> = {
   22: {
     code: 'mixed_dsq',
     fault: 'policy',
-    message: ({ detail }, task) => `${task} was inserted in FIFO and vtime order into the same DSQ (${detail})`,
+    message: ({ detail }, task) =>
+      `${task} was inserted in FIFO and vtime order into the same DSQ (${detail})`,
   },
   23: {
     code: 'invalid_cpu',
     fault: 'policy',
     message: ({ cpu, detail }, task) => `select_cpu() returned CPU ${cpu} for ${task}; there are ${detail}`,
   },
-  24: { code: 'double_insert', fault: 'policy', message: (_, task) => `${task} was inserted while already queued` },
+  24: {
+    code: 'double_insert',
+    fault: 'policy',
+    message: (_, task) => `${task} was inserted while already queued`,
+  },
   40: { code: 'conservation', fault: 'engine', message: () => 'arrived ≠ completed + dropped + in system' },
-  41: { code: 'little', fault: 'engine', message: () => "Little's law does not hold: ∫ N dt ≠ Σ time in system" },
+  41: {
+    code: 'little',
+    fault: 'engine',
+    message: () => "Little's law does not hold: ∫ N dt ≠ Σ time in system",
+  },
   42: { code: 'cpu_time', fault: 'engine', message: () => 'CPU time is not conserved' },
-  43: { code: 'state_sum', fault: 'engine', message: () => 'the times per state of a job do not sum to its latency' },
+  43: {
+    code: 'state_sum',
+    fault: 'engine',
+    message: () => 'the times per state of a job do not sum to its latency',
+  },
   44: {
     code: 'program',
     fault: 'engine',
     message: ({ detail }, task) => `${task} ran into an invalid instruction (${detail})`,
   },
-  45: { code: 'clock', fault: 'engine', message: ({ detail }) => `an event lies ${detail} ns before the clock` },
-  60: { code: 'livelock', fault: 'system', message: (_, task) => `no time passes any more; last seen: ${task}` },
+  45: {
+    code: 'clock',
+    fault: 'engine',
+    message: ({ detail }) => `an event lies ${detail} ns before the clock`,
+  },
+  60: {
+    code: 'livelock',
+    fault: 'system',
+    message: (_, task) => `no time passes any more; last seen: ${task}`,
+  },
   61: {
     code: 'watchdog',
     fault: 'system',
-    message: ({ cpu, detail }, task) => `${task} has been runnable on CPU ${cpu} since ${seconds(detail)} without running`,
+    message: ({ cpu, detail }, task) =>
+      `${task} has been runnable on CPU ${cpu} since ${seconds(detail)} without running`,
   },
   62: {
     code: 'deadlock',

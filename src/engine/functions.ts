@@ -28,7 +28,9 @@ export function apportion(total: number, weights: readonly number[]): number[] {
   const sum = weights.reduce((a, b) => a + b, 0);
   const exact = weights.map((weight) => (total * weight) / sum);
   const whole = exact.map(Math.floor);
-  const order = exact.map((value, i) => ({ i, rest: value - whole[i] })).sort((a, b) => b.rest - a.rest || a.i - b.i);
+  const order = exact
+    .map((value, i) => ({ i, rest: value - whole[i] }))
+    .sort((a, b) => b.rest - a.rest || a.i - b.i);
   for (let k = 0; k < total - whole.reduce((a, b) => a + b, 0); ) whole[order[k++ % order.length].i]++;
   return whole;
 }
@@ -43,7 +45,10 @@ export function choosePollers(
   { share, archetypes }: ResolvedServerless['pollers'],
 ): { pollers: Map<number, Archetype>; missing: number } {
   const kinds: Archetype[] = ['io', 'sibling', 'barrier'];
-  const wanted = apportion(Math.round(share * functions.length), kinds.map((kind) => archetypes[kind]));
+  const wanted = apportion(
+    Math.round(share * functions.length),
+    kinds.map((kind) => archetypes[kind]),
+  );
   const order = functions
     .map(({ function_id }, i) => ({ i, hash: hashName(function_id) }))
     .sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : a.i - b.i));
@@ -100,8 +105,10 @@ export function compileFunction(
   const emitPhase = (phase: Phase) => {
     if (phase.kind === 'cpu') compiler.emit({ op: abi.OP_RUN, ...share(phase.fraction) });
     else if (phase.kind === 'parallel') parallel(phase);
-    else if (phase.kind === 'poll' ? phase.until === 'sibling' : poller === 'sibling') sibling(phase.fraction);
-    else if (phase.kind === 'poll' || poller === 'io') compiler.emit({ op: abi.OP_SPIN, ...share(phase.fraction) });
+    else if (phase.kind === 'poll' ? phase.until === 'sibling' : poller === 'sibling')
+      sibling(phase.fraction);
+    else if (phase.kind === 'poll' || poller === 'io')
+      compiler.emit({ op: abi.OP_SPIN, ...share(phase.fraction) });
     else {
       const { flags, value } = share(phase.fraction);
       compiler.emit({ op: abi.OP_SLEEP, flags: flags | (phase.disk ? abi.FLAG_DISK : 0), value });
@@ -119,4 +126,3 @@ export function compileFunction(
   }
   return entry;
 }
-

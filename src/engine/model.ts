@@ -86,7 +86,11 @@ export class Model {
     return list === 'all' ? 0 : this.mask(parseCpuList(list));
   }
 
-  #distribution(kind: number, parameters: readonly bigint[], points: readonly [bigint, bigint][] = []): number {
+  #distribution(
+    kind: number,
+    parameters: readonly bigint[],
+    points: readonly [bigint, bigint][] = [],
+  ): number {
     const key = `${kind}:${parameters.join(',')}:${points.join(';')}`;
     const known = this.#distributions.get(key);
     if (known !== undefined) return known;
@@ -172,7 +176,8 @@ export function indexByName(what: string, items: readonly { name: string }[]): (
   const indices = new Map(items.map(({ name }, i) => [name, i]));
   return (name) => {
     const index = indices.get(name);
-    if (index === undefined) throw new VtimeError('config_reference', `no ${what} "${name}"`, { value: name });
+    if (index === undefined)
+      throw new VtimeError('config_reference', `no ${what} "${name}"`, { value: name });
     return index;
   };
 }

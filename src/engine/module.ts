@@ -42,9 +42,14 @@ export function loadEngine(): Engine {
     try {
       bytes = readFileSync(FILE);
     } catch {
-      throw new VtimeError('engine_missing', 'the engine is not built', { expected: '`npm run setup` to have run' });
+      throw new VtimeError('engine_missing', 'the engine is not built', {
+        expected: '`npm run setup` to have run',
+      });
     }
-    loaded = { module: new WebAssembly.Module(bytes), sha256: createHash('sha256').update(bytes).digest('hex') };
+    loaded = {
+      module: new WebAssembly.Module(bytes),
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    };
   }
   return loaded;
 }

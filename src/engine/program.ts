@@ -75,7 +75,8 @@ export class ProgramCompiler {
     const entry = this.next;
     if (typeof program === 'string') this.#entries.set(program, entry);
     const steps = typeof program === 'string' ? this.#programs[program] : program;
-    if (steps === undefined) throw new VtimeError('config_reference', `no program "${program}"`, { value: program });
+    if (steps === undefined)
+      throw new VtimeError('config_reference', `no program "${program}"`, { value: program });
     this.#steps(steps, 0);
     this.emit({ op: abi.OP_EXIT });
     return entry;
@@ -108,13 +109,15 @@ export class ProgramCompiler {
     else if ('run_share' in step) this.#share(abi.OP_RUN, step.run_share);
     else if ('sleep_share' in step) this.#share(abi.OP_SLEEP, step.sleep_share, disk(step));
     else if ('spin_share' in step) this.#share(abi.OP_SPIN, step.spin_share);
-    else if ('spin_until' in step) this.emit({ op: abi.OP_SPIN_EVENT, a: this.#names.event(step.spin_until) });
+    else if ('spin_until' in step)
+      this.emit({ op: abi.OP_SPIN_EVENT, a: this.#names.event(step.spin_until) });
     else if ('signal' in step) this.emit({ op: abi.OP_SIGNAL, a: this.#names.event(step.signal) });
     else if ('join' in step) this.emit({ op: abi.OP_JOIN, flags: spin(step.join) });
     else if ('barrier' in step) this.#barrier(step.barrier, spin(step.wait));
     else if ('receive' in step) this.emit({ op: abi.OP_RECEIVE, a: this.#names.queue(step.receive) });
     else if ('send' in step) this.emit({ op: abi.OP_SEND, a: this.#names.queue(step.send) });
-    else if ('wake' in step) this.emit({ op: abi.OP_WAKE, a: this.#names.task(step.wake), value: step.member });
+    else if ('wake' in step)
+      this.emit({ op: abi.OP_WAKE, a: this.#names.task(step.wake), value: step.member });
     else if ('affinity' in step) this.emit({ op: abi.OP_AFFINITY, a: this.#model.maskOf(step.affinity) });
     else if ('fork' in step) this.#fork(step.fork);
     else if ('loop' in step) this.#loop(step.loop, depth);
@@ -138,7 +141,8 @@ export class ProgramCompiler {
       this.emit({ op: abi.OP_JUMP, a: start });
       return;
     }
-    if (depth >= MAX_NESTING) throw new VtimeError('config_value', `loops nest more than ${MAX_NESTING} deep`);
+    if (depth >= MAX_NESTING)
+      throw new VtimeError('config_value', `loops nest more than ${MAX_NESTING} deep`);
     this.emit({ op: abi.OP_SET, register: depth, value: times });
     const start = this.next;
     this.#steps(steps, depth + 1);

@@ -1,6 +1,15 @@
 // Rows of finished invocations: from the engine's ring to an Arrow table.
 
-import { Dictionary, Table, Uint32, Utf8, vectorFromArray, makeVector, makeData, type Vector } from 'apache-arrow';
+import {
+  Dictionary,
+  makeData,
+  makeVector,
+  Table,
+  Uint32,
+  Utf8,
+  type Vector,
+  vectorFromArray,
+} from 'apache-arrow';
 import * as abi from '../../assembly/abi.js';
 
 const STATE_COLUMNS = [
@@ -51,7 +60,8 @@ export class RowCollector {
       const values = new BigUint64Array(total);
       let row = 0;
       for (const view of views) {
-        for (let at = 0; at < view.byteLength; at += abi.ROW_BYTES) values[row++] = view.getBigUint64(at + offset, true);
+        for (let at = 0; at < view.byteLength; at += abi.ROW_BYTES)
+          values[row++] = view.getBigUint64(at + offset, true);
       }
       return values;
     };
@@ -59,14 +69,17 @@ export class RowCollector {
       const values = new Uint32Array(total);
       let row = 0;
       for (const view of views) {
-        for (let at = 0; at < view.byteLength; at += abi.ROW_BYTES) values[row++] = view.getUint32(at + offset, true);
+        for (let at = 0; at < view.byteLength; at += abi.ROW_BYTES)
+          values[row++] = view.getUint32(at + offset, true);
       }
       return values;
     };
     const type = new Dictionary(new Utf8(), new Uint32());
     const dictionary = vectorFromArray([...this.#classes], new Utf8());
     const columns: Record<string, Vector> = {
-      class: makeVector(makeData({ type, length: total, nullCount: 0, data: u32(abi.ROW_CLASS), dictionary })),
+      class: makeVector(
+        makeData({ type, length: total, nullCount: 0, data: u32(abi.ROW_CLASS), dictionary }),
+      ),
     };
     for (const [name, offset] of WIDE_COLUMNS) columns[name] = makeVector(u64(offset));
     for (const [name, offset] of NARROW_COLUMNS) columns[name] = makeVector(u32(offset));

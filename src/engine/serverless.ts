@@ -34,7 +34,9 @@ function selectionOf({ functions: given, durations }: ResolvedServerless): Funct
     ...(given.ids === undefined ? {} : { ids: given.ids }),
     ...(given.top === undefined ? {} : { functions: given.top }),
     ...(given.maximum_share === undefined ? {} : { maximum_share: given.maximum_share }),
-    ...(given.maximum_mean === undefined ? {} : { maximum_mean_ms: Number(durationNs(given.maximum_mean)) / 1e6 }),
+    ...(given.maximum_mean === undefined
+      ? {}
+      : { maximum_mean_ms: Number(durationNs(given.maximum_mean)) / 1e6 }),
   };
 }
 
@@ -56,7 +58,10 @@ function windowOf(trace: Trace, { window }: ResolvedServerless) {
   const from = window.start === 'first' ? first_minute + history : whole(window.start, 'start');
   const length = window.length === 'rest' ? first_minute + intervals - from : whole(window.length, 'length');
   if (length < 1) {
-    throw new VtimeError('trace_window', 'the window is empty', { path: 'workload.serverless.window', value: window });
+    throw new VtimeError('trace_window', 'the window is empty', {
+      path: 'workload.serverless.window',
+      value: window,
+    });
   }
   return { from, length, history };
 }
@@ -92,7 +97,10 @@ export function encodeServerless(
   const selected = selectFunctions(whole, selectionOf(given));
   const { from, length, history } = windowOf(selected, given);
   const trace = selectMinutes(selected, { from, minutes: length });
-  const past = history > 0 ? invocationTotals(selectMinutes(selected, { from: from - history, minutes: history })) : undefined;
+  const past =
+    history > 0
+      ? invocationTotals(selectMinutes(selected, { from: from - history, minutes: history }))
+      : undefined;
   const rows = functionRows(trace);
   const totals = invocationTotals(trace);
   const { interval_ns } = traceShape(trace);
@@ -111,15 +119,24 @@ export function encodeServerless(
 
   // Run lengths are stated at the reference frequency; with every core busy they take longer.
   const slowdown = machine.reference_mhz / machine.turbo[machine.turbo.length - 1].mhz;
-  const demand = rows.map((_, f) => (fits[f].mean_ns / 1e9) * cpusUsed(mapped.functions[f].profile, pollers.get(f)) * slowdown);
+  const demand = rows.map(
+    (_, f) => (fits[f].mean_ns / 1e9) * cpusUsed(mapped.functions[f].profile, pollers.get(f)) * slowdown,
+  );
   const seconds = Number(length_ns) / 1e9;
   const offeredAtOne = demand.reduce((sum, cpu_s, f) => sum + cpu_s * totals[f], 0) / seconds / model.cpus;
   const isOpen = given.loop === 'open';
-  const load_scale = !isOpen ? 1 : given.offered_load !== undefined ? given.offered_load / offeredAtOne : (given.load_scale ?? 1);
+  const load_scale = !isOpen
+    ? 1
+    : given.offered_load !== undefined
+      ? given.offered_load / offeredAtOne
+      : (given.load_scale ?? 1);
 
   if (isOpen) encodeCounts(model, trace, stretched_ns, load_scale);
   encodeWorker(model, compiler, given);
-  const sections = { functions: model.section(abi.SECTION_FUNCTIONS), sources: model.section(abi.SECTION_SOURCES) };
+  const sections = {
+    functions: model.section(abi.SECTION_FUNCTIONS),
+    sources: model.section(abi.SECTION_SOURCES),
+  };
   let containers = 0;
   const sourceOf = new Map<string, number>();
   rows.forEach((row, f) => {
@@ -146,7 +163,11 @@ export function encodeServerless(
     const source = sections.sources.add();
     sourceOf.set(row.function_id, source);
     const listed = isOpen && trace.invocations !== undefined;
-    sections.sources.u32(source, abi.SRC_KIND, isOpen ? (listed ? abi.SOURCE_LIST : abi.SOURCE_COUNTS) : abi.SOURCE_CLOSED);
+    sections.sources.u32(
+      source,
+      abi.SRC_KIND,
+      isOpen ? (listed ? abi.SOURCE_LIST : abi.SOURCE_COUNTS) : abi.SOURCE_CLOSED,
+    );
     sections.sources.u32(source, abi.SRC_DELIVER, abi.DELIVER_FUNCTION);
     sections.sources.u32(source, abi.SRC_TARGET, fn);
     sections.sources.u32(source, abi.SRC_COUNT_ROW, f);
@@ -187,10 +208,14 @@ export function encodeServerless(
         mapping: mapped.mapping,
         maximum_error: mapped.maximum_error,
         mean_error: mapped.mean_error,
-        functions: Object.fromEntries(mapped.functions.map((m) => [m.function_id.split('/').pop()!, m.profile.name])),
+        functions: Object.fromEntries(
+          mapped.functions.map((m) => [m.function_id.split('/').pop()!, m.profile.name]),
+        ),
       },
       duration_rules: rules,
-      pollers: Object.fromEntries([...pollers].map(([f, kind]) => [rows[f].function ?? rows[f].function_id, kind])),
+      pollers: Object.fromEntries(
+        [...pollers].map(([f, kind]) => [rows[f].function ?? rows[f].function_id, kind]),
+      ),
       pollers_without_a_wait: missing,
       containers,
     },
@@ -231,7 +256,9 @@ function encodeWorker(model: Model, compiler: ProgramCompiler, given: ResolvedSe
   model.set(abi.P_WORKER_THREADS, worker.threads);
   model.set(abi.P_CONCURRENCY, concurrencyOf(model, given));
   if (given.server_master) {
-    const loop = compiler.compile([{ loop: { times: 'forever', do: [{ run: MASTER_RUN }, { sleep: MASTER_SLEEP, disk: false }] } }]);
+    const loop = compiler.compile([
+      { loop: { times: 'forever', do: [{ run: MASTER_RUN }, { sleep: MASTER_SLEEP, disk: false }] } },
+    ]);
     model.set(abi.P_MASTER_PC, loop);
   }
 }

@@ -11,7 +11,7 @@ import type { Trace } from '../trace/schema.js';
 import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
 import { VERSION } from '../version.js';
 import { decode } from './decode.js';
-import { encode, type EncodedModel } from './encode.js';
+import { type EncodedModel, encode } from './encode.js';
 import { failureReason } from './failure.js';
 import { loadEngine } from './module.js';
 import { RowCollector } from './rows.js';
@@ -38,7 +38,8 @@ export async function readTraces(config: ResolvedConfig, trace?: Trace): Promise
   const { serverless, arrivals } = config.workload;
   const times = new Map<string, Trace>();
   for (const source of arrivals) {
-    if (source.times !== undefined && !times.has(source.times)) times.set(source.times, await readTrace(source.times));
+    if (source.times !== undefined && !times.has(source.times))
+      times.set(source.times, await readTrace(source.times));
   }
   const wanted = serverless === undefined ? undefined : (trace ?? (await readTrace(serverless.trace)));
   return { ...(wanted === undefined ? {} : { trace: wanted }), times };
@@ -51,10 +52,14 @@ function provenanceOf(config: ResolvedConfig, model: EncodedModel, { trace, time
     engine_sha256: loadEngine().sha256,
     config_sha256: configHash(config),
     seed: config.seed,
-    inputs: traces.flatMap(({ provenance }) => provenance.inputs.map(({ file, sha256 }) => ({ file, sha256 }))),
+    inputs: traces.flatMap(({ provenance }) =>
+      provenance.inputs.map(({ file, sha256 }) => ({ file, sha256 })),
+    ),
     statements: {
       ...model.statements,
-      ...(trace === undefined ? {} : { trace_rules: trace.provenance.rules, trace_steps: trace.provenance.steps }),
+      ...(trace === undefined
+        ? {}
+        : { trace_rules: trace.provenance.rules, trace_steps: trace.provenance.steps }),
     },
   };
 }
@@ -67,7 +72,10 @@ export async function runCell(
 ): Promise<SimulationResult> {
   const model = encode(config, traces.trace, traces.times);
   const simulation = new Simulation(model);
-  const rows = config.output.invocations === 'none' ? undefined : new RowCollector(model.classes.map(({ name }) => name));
+  const rows =
+    config.output.invocations === 'none'
+      ? undefined
+      : new RowCollector(model.classes.map(({ name }) => name));
   for (let slice = 0; !simulation.done; slice++) {
     simulation.step();
     rows?.add(simulation.drainRows());

@@ -56,7 +56,9 @@ export class Simulation {
 
   /** A run counter, R_… of assembly/abi.ts. */
   counter(index: number): number {
-    return Number(new DataView(this.#engine.memory.buffer).getBigUint64(this.countersAddress + 8 * index, true));
+    return Number(
+      new DataView(this.#engine.memory.buffer).getBigUint64(this.countersAddress + 8 * index, true),
+    );
   }
 
   /** Simulated time, ns. */
@@ -125,7 +127,8 @@ export class Simulation {
     try {
       return action();
     } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError) throw new EngineError('engine_trap', `the engine trapped: ${error.message}`);
+      if (error instanceof WebAssembly.RuntimeError)
+        throw new EngineError('engine_trap', `the engine trapped: ${error.message}`);
       throw error;
     }
   }
