@@ -1,6 +1,6 @@
 // Figures of differences: each contender beside the baseline.
 
-import { difference, percent, verdict } from './format.js';
+import { difference, percent, percentPlaces, verdict } from './format.js';
 import type { HeatMap } from './heatmap.js';
 import {
   contenders,
@@ -241,13 +241,18 @@ function heatColor({ mean }: Estimate, largest: number): string {
 export async function heatMapFigure(maps: readonly HeatMap[]): Promise<Figure | undefined> {
   if (maps.length === 0) return undefined;
   const [{ measure, rowName, columnName }] = maps;
-  const largest = Math.max(...maps.flatMap(({ cells }) => cells.map(({ value }) => Math.abs(value.mean))));
+  const decimals = percentPlaces(maps.flatMap(({ cells }) => cells.map(({ value }) => value.mean)));
+  // Full colour stands for 1 % at least, so that small differences look small.
+  const largest = Math.max(
+    0.01,
+    ...maps.flatMap(({ cells }) => cells.map(({ value }) => Math.abs(value.mean))),
+  );
   const specs = maps.map(({ scenario, cells }) => {
     const values = cells.map(({ row, column, value }) => ({
       row,
       column,
       color: heatColor(value, largest),
-      text: percent(value.mean).replace(' %', ''),
+      text: percent(value.mean, decimals).replace(' %', ''),
       ink:
         Math.abs(value.mean) > 0.6 * largest
           ? 'var(--heat-ink)'

@@ -139,10 +139,16 @@ export function verdict(value: Estimate | undefined): 'lower' | 'higher' | 'open
   return value.mean < 0 ? 'lower' : 'higher';
 }
 
+/** Decimals for percentages that stand side by side: one more if all are below 1 %. */
+export function percentPlaces(fractions: readonly number[]): number {
+  return Math.max(...fractions.map(Math.abs)) < 0.01 ? 2 : 1;
+}
+
 /** "from −3.1 to +2.0 %" over fractions. */
 export function valueRange(fractions: readonly number[]): string {
-  const low = percent(Math.min(...fractions));
-  return `from ${low.slice(0, -2)} to ${percent(Math.max(...fractions))}`;
+  const [low, high] = [Math.min(...fractions), Math.max(...fractions)];
+  const decimals = percentPlaces(fractions);
+  return `from ${percent(low, decimals).slice(0, -2)} to ${percent(high, decimals)}`;
 }
 
 /** "3", or "3 to 1,204". */

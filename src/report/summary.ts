@@ -44,7 +44,7 @@ export const MEASURES: readonly Measure[] = [
     short: 'latency',
     unit: 'ms',
     meaning:
-      'time from arrival to answer, queue included, each function weighted by its share of invocations',
+      'time from arrival to completion, queues included, over all jobs, so a function weighs as much as it is called',
     of: (m) => (m.latency_ms.count === 0 ? Number.NaN : m.latency_ms.mean),
   },
   {

@@ -49,15 +49,23 @@ const config: Config = {
   text: { color: 'var(--ink)', fontSize: 11 },
 };
 
-/** SVG to stand inside an HTML page; `description` is what a screen reader says in its place. */
+/**
+ * SVG to stand inside an HTML page; `description`, different for each figure of a page, is what a screen reader says in
+ * its place.
+ */
 export async function svg(spec: object, description: string): Promise<string> {
   const compiled = compile({ ...spec, config } as TopLevelSpec).spec;
   const view = new vega.View(vega.parse(compiled), { renderer: 'none', logLevel: vega.Error });
   const text = await view.toSVG();
   view.finalize();
+  const slug = description.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const label = description.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-  return text
-    .replace(/ xmlns(?::xlink)?="[^"]*"/g, '')
-    .replace(/^<svg /, `<svg role="img" aria-label="${label}" `)
-    .replace(/<rect [^>]*fill="white"\/>/, '');
+  return (
+    text
+      .replace(/ xmlns(?::xlink)?="[^"]*"/g, '')
+      // Ids are the page's, and Vega begins with clip0 in every figure.
+      .replace(/(id="|url\(#)(clip\d+)/g, `$1${slug}-$2`)
+      .replace(/^<svg /, `<svg role="img" aria-label="${label}" `)
+      .replace(/<rect [^>]*fill="white"\/>/, '')
+  );
 }

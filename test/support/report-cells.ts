@@ -207,7 +207,7 @@ export function smallSweep(
     name: 'small',
     machine: 'ideal-4',
     workload: {
-      arrivals: [{ name: 'web', rate: '100/s', spawn: [{ run: '1ms' }] }],
+      arrivals: [{ name: 'web', rate: '100/s', spawn: { program: [{ run: '1ms' }] } }],
     },
     run: { horizon: '10s' },
     sweep,
