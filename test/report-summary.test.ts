@@ -1,5 +1,6 @@
 // From cells to points: pairing by seed, pooling, grouping by load, what is left out and what is marked.
 
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Histogram } from '../src/engine/histogram.js';
@@ -165,6 +166,27 @@ test('merged histograms keep every value', () => {
   const merged = pooledHistogram(summary.scenarios[0].points[0], 'latency');
   assert.equal(merged, Histogram.fromValues(ms(1, 2, 3)));
   assert.is(pooledHistogram(summary.scenarios[0].points[0], 'latency', 0).count, 2);
+});
+
+test('neither the order of the cells nor the unit of energy changes a difference', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.double({ min: 1, max: 1e6, noNaN: true }), { minLength: 6, maxLength: 6 }),
+      fc.double({ min: 1e-3, max: 1e3, noNaN: true }),
+      (energies, factor) => {
+        const difference = (scale: number, reverse: boolean) => {
+          const input = smallSweep(SWEEP, ({ index }) => drawn(energies[index] * scale));
+          if (reverse) input.cells.reverse();
+          return summarize(input).scenarios[0].points[1].relative.energy!;
+        };
+        const plain = difference(1, false);
+        const changed = difference(factor, true);
+        near(changed.mean, plain.mean, 1e-9 * (1 + Math.abs(plain.mean)));
+        near(changed.half, plain.half!, 1e-9 * (1 + plain.half!));
+      },
+    ),
+    { numRuns: 30 },
+  );
 });
 
 test.run();

@@ -139,7 +139,7 @@ export async function relativeFigure(summary: Summary, measure: Measure): Promis
     measure.quantile === undefined
       ? 'Paired by seed'
       : 'Seeds pooled before the quantile is taken; the interval is the jackknife’s over seeds';
-  const claim = PAPER_CLAIMS[key];
+  const claim = summary.jobs === 'invocations' ? PAPER_CLAIMS[key] : undefined;
   const caption = [
     `${measure.name} relative to ${baseline}: ${measure.meaning}.`,
     `${pairing}; ${intervalText(estimates.flat())}.`,

@@ -105,7 +105,9 @@ function listedPoints({ points, baseline }: Scenario): Point[] {
   return [...new Set(chosen)].filter((point) => point !== undefined && point.cells.length > 0) as Point[];
 }
 
-function listingOf(point: Point): (typeof LISTINGS)[string] | undefined {
+/** The listings are of a worker's machine; other workloads have nothing to compare with. */
+function listingOf({ jobs }: Summary, point: Point): (typeof LISTINGS)[string] | undefined {
+  if (jobs !== 'invocations') return undefined;
   const domains = domainCount(point.values);
   return LISTINGS[domains === undefined ? groupName(point) : `domains:${domains}`];
 }
@@ -123,7 +125,7 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
   const width = perRow === 1 ? 520 : Math.floor((PAGE_WIDTH - perRow * 40 - (perRow - 1) * GAP) / perRow);
   const specs = shown.map(({ scenario, point, histogram }) => {
     const shares = stintShares(histogram);
-    const listing = listingOf(point);
+    const listing = listingOf(summary, point);
     const values = shares.map(({ from_us, share }, i) => ({
       bucket: bucketLabel(from_us),
       share: share * 100,
@@ -162,7 +164,7 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
       ],
     };
   });
-  const compared = shown.some(({ point }) => listingOf(point) !== undefined);
+  const compared = shown.some(({ point }) => listingOf(summary, point) !== undefined);
   const counts = shown.map(({ histogram }) => histogram.count);
   return {
     svg: await svg(panels(specs, perRow), 'CPU time per stint'),

@@ -364,3 +364,27 @@ export function summarize(input: ReportInput): Summary {
     input,
   };
 }
+
+export interface FailureGroup {
+  /** Scenario and point. */
+  place: string;
+  outcome: SweepCell['outcome'];
+  /** Message and code. */
+  reason: string;
+  seeds: number[];
+}
+
+/** Failures of one point that differ in the seed only, together. */
+export function groupFailures({ failures }: Summary): FailureGroup[] {
+  const groups = new Map<string, FailureGroup>();
+  for (const { scenario, point, cell } of failures) {
+    const place = [scenario, point].filter(Boolean).join(', ');
+    const given = cell.outcome === 'failed' ? cell.error : cell.reason;
+    const reason = given === undefined ? 'no reason given' : `${given.message} (${given.code})`;
+    const key = canonicalJson([place, cell.outcome, reason]);
+    const group = groups.get(key) ?? { place, outcome: cell.outcome, reason, seeds: [] };
+    group.seeds.push(cell.seed);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}

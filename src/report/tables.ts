@@ -1,9 +1,26 @@
 // The tables of the HTML report.
 
-import { count, difference, milliseconds, scaled, scaleFor, share, significant, verdict } from './format.js';
+import {
+  count,
+  difference,
+  milliseconds,
+  scaled,
+  scaleFor,
+  seedList,
+  share,
+  significant,
+  verdict,
+} from './format.js';
 import { type TableCell, type TableRow, tableHtml } from './markup.js';
-import type { FunctionSummary, Measure, Point, Scenario, Summary } from './summary.js';
-import { meanOf } from './summary.js';
+import {
+  type FunctionSummary,
+  groupFailures,
+  type Measure,
+  meanOf,
+  type Point,
+  type Scenario,
+  type Summary,
+} from './summary.js';
 import { markedValue, replicationsText } from './terminal.js';
 
 function sectionRow(label: string, columns: number): TableRow[] {
@@ -259,20 +276,14 @@ export function functionTable(summary: Summary): string {
 }
 
 /** Cells that did not end as planned, with their reasons. */
-export function failureTable({ failures }: Summary): string {
+export function failureTable(summary: Summary): string {
   const text = (value: string): TableCell => ({ text: value, class: 'text' });
-  const rows = failures.map(({ scenario, point, cell }): TableRow => {
-    const reason = cell.outcome === 'failed' ? cell.error : cell.reason;
-    return {
-      cells: [
-        [scenario, point].filter(Boolean).join(', '),
-        String(cell.seed),
-        text(cell.outcome),
-        text(reason === undefined ? '' : `${reason.message} (${reason.code})`),
-      ],
-    };
-  });
-  return tableHtml([{ cells: ['cell', 'seed', text('outcome'), text('reason')] }], rows);
+  const rows = groupFailures(summary).map(
+    ({ place, outcome, reason, seeds }): TableRow => ({
+      cells: [place, text(seedList(seeds)), text(outcome), text(reason)],
+    }),
+  );
+  return tableHtml([{ cells: ['cell', text('seeds'), text('outcome'), text('reason')] }], rows);
 }
 
 /** Functions that no run of the report called. */

@@ -10,7 +10,7 @@ import {
   scaleFor,
   seedList,
 } from './format.js';
-import type { Measure, Point, Scenario, Summary } from './summary.js';
+import { groupFailures, type Measure, type Point, type Scenario, type Summary } from './summary.js';
 
 /** Columns padded to their widest entry; the first is left-aligned, the others right-aligned. */
 function columns(rows: readonly (readonly string[])[], gap = '  '): string[] {
@@ -135,11 +135,8 @@ export function terminalReport(summary: Summary, width = 140): string {
   if (notes.length > 0) lines.push('', ...notes);
   if (failures.length > 0) {
     lines.push('', `${plural(failures.length, 'cell')} left out:`);
-    for (const { scenario, point, cell } of failures) {
-      const message = cell.outcome === 'failed' ? cell.error.message : (cell.reason?.message ?? '');
-      lines.push(
-        `  ${[scenario, point].filter(Boolean).join(', ')}, seed ${cell.seed}: ${cell.outcome}${message ? `: ${message}` : ''}`,
-      );
+    for (const { place, outcome, reason, seeds: own } of groupFailures(summary)) {
+      lines.push(`  ${place}, ${seedList(own)}: ${outcome}: ${reason}`);
     }
   }
   const [only] = scenarios.flatMap(({ points }) => points);
