@@ -32,7 +32,7 @@ function resultImage(model: EncodedModel, slices: readonly Slice[]): Buffer {
     if (span === undefined) simulation.step(events);
     else simulation.step(events, simulation.time_ns + span);
     // Nothing happens for longer than a span: move on.
-    if (span !== undefined) simulation.step(1);
+    if (span !== undefined && !simulation.done) simulation.step(1);
   }
   simulation.finish();
   const address = simulation.result();
