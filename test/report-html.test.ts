@@ -109,7 +109,7 @@ test('a single run makes a report without comparisons', async () => {
   const html = await htmlOf(storeOf(config, [finished(cell, { energy_j: 0, latencies, stints: latencies })]));
   const titles = [...html.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title);
   assert.equal(titles.slice(0, 4), ['Findings', 'Key figures', 'Latency', 'On the CPU']);
-  assert.match(html, /completed: 2,000 of 2,000 jobs completed in 60\.0 s simulated/);
+  assert.match(html, /completed after 60\.0 s simulated: 2,000 of 2,000 jobs done; CPUs 50\.0 % busy/);
   assert.match(html, /global-fifo/);
   // No baseline, no interval, no energy on a machine without power figures.
   assert.not.match(html, /baseline\)|±|>Energy</);

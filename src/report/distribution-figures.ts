@@ -178,17 +178,19 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
   };
 }
 
-const STATES = [
+/** States from useful to wasted, with label and colour; a state without an entry comes last, by its own name. */
+const STATES: readonly (readonly [state: string, label: string, color: string])[] = [
   ['running', 'running', 'var(--s1)'],
   ['cold', 'cold CPU or cache', 'var(--s2)'],
   ['io', 'I/O', 'var(--s3)'],
   ['siblings', 'siblings', 'var(--s4)'],
   ['control', 'control plane', 'var(--s5)'],
+  ['quota', 'out of quota', 'var(--s10)'],
   ['preempted', 'preempted', 'var(--s6)'],
   ['local_queue', 'local queue', 'var(--s7)'],
   ['run_queue', 'run queue or DSQ', 'var(--s8)'],
   ['worker_queue', 'worker’s queue', 'var(--s9)'],
-] as const;
+];
 
 /** Where the latency goes, state by state. */
 export async function stateFigure(summary: Summary): Promise<Figure | undefined> {
@@ -202,9 +204,16 @@ export async function stateFigure(summary: Summary): Promise<Figure | undefined>
   if (scenarios.length === 0) return undefined;
   const labels = labelWidth(scenarios.flatMap(({ rows }) => rows.map(({ point }) => point.label)));
   const width = plotWidth(scenarios.length, 16, labels);
-  const occurring = STATES.filter(([state]) =>
-    scenarios.some(({ rows }) => rows.some(({ states }) => states[state] > 0)),
+  const seen = new Set(
+    scenarios.flatMap(({ rows }) =>
+      rows.flatMap(({ states }) => Object.keys(states).filter((state) => states[state] > 0)),
+    ),
   );
+  const unlisted = [...seen].filter((state) => STATES.every(([listed]) => listed !== state));
+  const occurring = [
+    ...STATES.filter(([state]) => seen.has(state)),
+    ...unlisted.map((state) => [state, state.replaceAll('_', ' '), 'var(--muted)'] as const),
+  ];
   const specs = scenarios.map(({ label, rows }, i) => ({
     title: label,
     width,
@@ -214,7 +223,7 @@ export async function stateFigure(summary: Summary): Promise<Figure | undefined>
         let from = 0;
         return occurring.map(([state, , color]) => {
           const start = from;
-          from += states[state];
+          from += states[state] ?? 0;
           return { label: point.label, from: start, to: from, color };
         });
       }),

@@ -112,9 +112,10 @@ function wholeReport(summary: Summary): Finding[] {
   const [only] = scenarios.flatMap(({ points }) => points.flatMap((point) => point.cells));
   if (cells === 1 && only !== undefined) {
     const { arrived, completed, duration_s, utilization } = only.metrics;
+    const jobs = arrived === 0 ? '' : `: ${count(completed)} of ${count(arrived)} ${summary.jobs} done`;
     say(
       'Outcome',
-      `${only.outcome}: ${count(completed)} of ${count(arrived)} ${summary.jobs} completed in ${quantity(duration_s * 1000, 'ms')} simulated, CPUs ${share(utilization)} busy.`,
+      `${only.outcome} after ${quantity(duration_s * 1000, 'ms')} simulated${jobs}; CPUs ${share(utilization)} busy.`,
     );
   }
   if (cells > 1 && scenarios.every(({ baseline }) => baseline === undefined)) {

@@ -21,6 +21,7 @@ const names: Record<Measure['key'], string> = {
   latency_p99: 'latency_ms_p99',
   cost: 'cost_ms',
   worker_duration: 'worker_duration_ms_mean',
+  response: 'response_ms_mean',
 };
 
 function estimatesJson(estimates: Point['absolute'], suffix = ''): Record<string, EstimateJson> {

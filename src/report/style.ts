@@ -5,7 +5,7 @@ const LIGHT = `
   --accent: #1f6fa8; --lower: #1f6fa8; --higher: #c75b12; --open: #c3ccd5;
   --c0: #1c2530; --c1: #0072b2; --c2: #d55e00; --c3: #009e73; --c4: #b0629a; --c5: #d99a00; --c6: #56b4e9;
   --s1: #1f6fa8; --s2: #8fc1e3; --s3: #b9c0c8; --s4: #8a93a0; --s5: #b0629a; --s6: #f2cf63; --s7: #eda63a;
-  --s8: #d9711c; --s9: #9c3d12;
+  --s8: #d9711c; --s9: #9c3d12; --s10: #5f4690;
   --heatminus4: #1f6fa8; --heatminus3: #5a97c4; --heatminus2: #95bedb; --heatminus1: #cfe2ef; --heat0: #eef0f2;
   --heatplus1: #f8dfcb; --heatplus2: #efbd93; --heatplus3: #dd8d50; --heatplus4: #c75b12; --heat-ink: #ffffff;`;
 
@@ -14,7 +14,7 @@ const DARK = `
   --accent: #57a8dd; --lower: #57a8dd; --higher: #e88a45; --open: #48525d;
   --c0: #e4e8ec; --c1: #3f9fdd; --c2: #e97a2b; --c3: #2fbf93; --c4: #cf86b9; --c5: #e6b53c; --c6: #8fd0f5;
   --s1: #57a8dd; --s2: #2f6288; --s3: #6b7682; --s4: #46505b; --s5: #cf86b9; --s6: #f2d77c; --s7: #eda63a;
-  --s8: #d9711c; --s9: #a84a1c;
+  --s8: #d9711c; --s9: #a84a1c; --s10: #9a86d0;
   --heatminus4: #57a8dd; --heatminus3: #447fa7; --heatminus2: #345b76; --heatminus1: #273c4b; --heat0: #232a31;
   --heatplus1: #47352a; --heatplus2: #75492a; --heatplus3: #ad672f; --heatplus4: #e88a45; --heat-ink: #10151a;`;
 

@@ -12,7 +12,7 @@ import { type Estimate, estimate, jackknife } from './statistics.js';
 export type ReportInput = Omit<Store, 'dir'>;
 
 export interface Measure {
-  key: 'energy' | 'latency' | 'latency_p99' | 'cost' | 'worker_duration';
+  key: 'energy' | 'latency' | 'latency_p99' | 'cost' | 'worker_duration' | 'response';
   name: string;
   /** For narrow columns. */
   short: string;
@@ -72,6 +72,15 @@ export const MEASURES: readonly Measure[] = [
     meaning: 'time of the call into the container, without the worker’s queue',
     serverless: true,
     of: (m) => (m.worker_duration_ms.count === 0 ? Number.NaN : m.worker_duration_ms.mean),
+  },
+  {
+    key: 'response',
+    name: 'Mean response',
+    short: 'response',
+    unit: 'ms',
+    meaning: 'time from a task’s wake-up to when it sleeps or exits',
+    // Jobs have a latency, which says the same and more.
+    of: (m) => (m.latency_ms.count === 0 && m.response_ms.count > 0 ? m.response_ms.mean : Number.NaN),
   },
 ];
 export type MeasureKey = Measure['key'];
@@ -148,14 +157,16 @@ export function pooledHistogram(point: Point, kind: HistogramKind, omit?: number
 }
 
 /** Mean over the seeds of each state's time per job, ms. Undefined without jobs. */
-export function meanStates(point: Point): StateTimes | undefined {
+export function meanStates(point: Point): Record<string, number> | undefined {
   const cells = point.cells.filter(({ metrics }) => metrics.measured > 0);
   if (cells.length === 0) return undefined;
-  const states = structuredClone(cells[0].metrics.states_ms);
-  for (const state of Object.keys(states) as (keyof StateTimes)[]) {
-    states[state] = cells.reduce((sum, { metrics }) => sum + metrics.states_ms[state], 0) / cells.length;
-  }
-  return states;
+  const names = Object.keys(cells[0].metrics.states_ms) as (keyof StateTimes)[];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      cells.reduce((sum, { metrics }) => sum + metrics.states_ms[name], 0) / cells.length,
+    ]),
+  );
 }
 
 /** Mean over the seeds of any figure of the metrics. */

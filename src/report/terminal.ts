@@ -1,15 +1,7 @@
 // The report as a table for a terminal or a pipe.
 
-import {
-  difference,
-  largeCount,
-  plural,
-  quantity,
-  type Scale,
-  scaled,
-  scaleFor,
-  seedList,
-} from './format.js';
+import { findings } from './findings.js';
+import { difference, largeCount, plural, type Scale, scaled, scaleFor, seedList } from './format.js';
 import { groupFailures, type Measure, type Point, type Scenario, type Summary } from './summary.js';
 
 /** Columns padded to their widest entry; the first is left-aligned, the others right-aligned. */
@@ -139,13 +131,7 @@ export function terminalReport(summary: Summary, width = 140): string {
       lines.push(`  ${place}, ${seedList(own)}: ${outcome}: ${reason}`);
     }
   }
-  const [only] = scenarios.flatMap(({ points }) => points);
-  if (cells === 1 && only?.cells.length === 1) {
-    const { metrics, outcome } = only.cells[0];
-    lines.push(
-      '',
-      `${outcome}: ${largeCount(metrics.completed)} of ${largeCount(metrics.arrived)} jobs completed in ${quantity(metrics.duration_s * 1000, 'ms')} simulated`,
-    );
-  }
+  const outcome = findings(summary).find(({ topic }) => topic === 'Outcome');
+  if (outcome !== undefined) lines.push('', outcome.text);
   return `${lines.join('\n')}\n`;
 }
