@@ -241,7 +241,7 @@ test('NaN and empty cells, negative and decreasing statistics have a rule each',
   assert.is(ruleCount(trace, 'durations.negative'), 1);
   assert.is(ruleCount(trace, 'durations.percentiles-decrease'), 1);
   assert.is(ruleCount(trace, 'memory.nan'), 1);
-  const first = trace.provenance.rules.find(({ rule }) => rule === 'invocations.nan')?.first;
+  const first = trace.provenance.rules.find(({ rule }) => rule === 'invocations.nan')?.places[0];
   assert.is(first, 'i.csv:2:7');
 });
 

@@ -1,4 +1,4 @@
-// `vtime trace`: import and look at traces. A thin shell over src/trace. Data goes to stdout, the rest to stderr.
+// `vtime trace`: import, look at, lint and generate traces. A thin shell over src/trace. Data goes to stdout, the rest to stderr.
 
 import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
@@ -8,32 +8,19 @@ import {
   readTrace,
   summarizeTrace,
   type TraceSummary,
+  writeInvocations,
   writeTrace,
 } from '../trace/index.js';
-
-function number(value: number, digits = 0): string {
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-}
-
-/** Columns padded to the widest cell; the first is left-aligned, numbers are right-aligned. */
-function table(rows: string[][]): string {
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
-  const line = (row: string[]) =>
-    row.map((cell, i) => (i ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join('  ');
-  return rows.map((row) => `  ${line(row).trimEnd()}\n`).join('');
-}
-
-/** Anonymised names are hashes of 64 digits; eight tell them apart on a screen. */
-function shortHashes(text: string): string {
-  return text.replace(/[0-9a-f]{16,}/g, (hash) => hash.slice(0, 8));
-}
+import { number, table } from './shared.js';
+import { generateCommand } from './trace-generate.js';
+import { lintCommand, shortHashes } from './trace-lint.js';
 
 function rulesText(summary: TraceSummary): string {
   const { rules } = summary.provenance;
   if (rules.length === 0) return 'rules: nothing to report\n';
   const lines = rules.map(
-    ({ rule, action, count, says, first }) =>
-      `  ${rule} × ${number(count)}, ${action}: ${says} (first: ${shortHashes(first)})\n`,
+    ({ rule, action, count, says, places }) =>
+      `  ${rule} × ${number(count)}, ${action}: ${says} (first: ${shortHashes(places[0])})\n`,
   );
   return `rules:\n${lines.join('')}`;
 }
@@ -110,13 +97,16 @@ export function traceCommand(): Command {
   withCommonOptions(
     trace
       .command('import')
-      .description('read a trace (Azure Functions 2019: a folder, or its CSV files) into one Arrow file')
+      .description(
+        'read a trace (a folder or its CSV files; formats: Azure 2019 and 2021, Ilúvatar, OpenDC, Huawei, Alibaba) into one Arrow file',
+      )
       .argument('<path...>', 'folder or files')
       .requiredOption('-o, --out <file.arrow>', 'file to write')
       .option('--quiet', 'no report on stderr'),
   ).action(async (paths: string[], options: CommonOptions & { out: string; quiet?: boolean }) => {
     const read = await readTrace(paths);
-    await writeTrace(read, options.out);
+    // A table of invocations holds its functions' statistics; not the other way round.
+    await (read.invocations === undefined ? writeTrace : writeInvocations)(read, options.out);
     const summary = summarizeTrace(read, { model: options.durations, top: options.top });
     if (options.json) process.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
     if (!options.quiet) {
@@ -141,5 +131,7 @@ export function traceCommand(): Command {
     );
   });
 
+  trace.addCommand(lintCommand());
+  trace.addCommand(generateCommand());
   return trace;
 }

@@ -81,9 +81,33 @@ function minuteColumns(
   return { firstMinute: minutes[0] ?? 0, minuteFields: Int32Array.from(minutes, (m) => byMinute.get(m)!) };
 }
 
+/** Counts what is unusual about a header that can be read all the same. */
+function inspectHeader(row: CsvRow, table: AzureTable, names: readonly string[], rules: RuleCounter): void {
+  const start = () => `${row.file}:${row.line}`;
+  const known = [...REQUIRED[table], ...OPTIONAL[table]];
+  const published =
+    table === 'memory' ? ['HashOwner', 'HashApp', 'HashFunction', ...MEMORY, ...MEMORY_UNUSED] : known;
+  const order = names.map((name) => published.indexOf(name)).filter((at) => at >= 0);
+  const minutes = names.flatMap((name) => (MINUTE.test(name) ? [Number(MINUTE.exec(name)![1])] : []));
+  const sorted = (list: number[]) => list.every((value, i) => i === 0 || value > list[i - 1]);
+  const lastKey = names.findLastIndex((name) => published.includes(name));
+  const firstMinute = names.findIndex((name) => MINUTE.test(name));
+  const mixed = table === 'invocations' && firstMinute >= 0 && firstMinute < lastKey;
+  if (!sorted(order) || (table === 'invocations' && !sorted(minutes)) || mixed)
+    rules.add('header.reordered', start);
+  if (table === 'invocations') {
+    if (names.some((name) => /^minute_\d/.test(name))) rules.add('header.minute-names', start);
+    if (minutes.length > 0 && Math.min(...minutes) !== 1) rules.add('header.late-start', start);
+  }
+  names.forEach((_, i) => {
+    if (row.isPadded(i)) rules.add('header.padded-name', () => row.place(i));
+  });
+}
+
 /** Finds the columns of a table; a missing column is an error, an unknown one is counted. */
 export function readHeader(row: CsvRow, table: AzureTable, rules: RuleCounter): AzureHeader {
   const names = headerNames(row);
+  inspectHeader(row, table, names, rules);
   const known = new Set([...REQUIRED[table], ...OPTIONAL[table]]);
   const isMinute = (name: string) => table === 'invocations' && MINUTE.test(name);
   const field = new Map<string, number>();

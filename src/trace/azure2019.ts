@@ -84,7 +84,8 @@ async function findTables(paths: readonly string[], rules: RuleCounter): Promise
           value: names.slice(0, 6).join(','),
           expected:
             'the header of an Azure 2019 table: HashOwner,HashApp,HashFunction with minutes 1…1440, ' +
-            'with Average,Count,Minimum,Maximum,percentile_Average_…, or with SampleCount,AverageAllocatedMb',
+            'with Average,Count,Minimum,Maximum,percentile_Average_…, or with SampleCount,AverageAllocatedMb; ' +
+            'or of Azure 2021, Ilúvatar, OpenDC, Huawei or Alibaba (docs/traces.md)',
         });
       }
       const other = found[table];
@@ -353,13 +354,20 @@ function inspect(draft: Draft, hasDurations: boolean, rules: RuleCounter): void 
       () => `minutes ${draft.firstMinute} to ${draft.firstMinute + draft.intervals - 1}`,
     );
   }
+  const apps = new Map<string | null, string>();
   draft.rows.forEach((row, index) => {
     const where = () => row.function_id;
+    const app = `${row.owner}/${row.app}`;
+    if ((apps.get(row.function) ?? app) !== app) rules.add('keys.function-reused', where);
+    apps.set(row.function, app);
     let total = 0;
     for (let i = index * draft.intervals; i < (index + 1) * draft.intervals; i++) total += draft.counts[i];
     if (total === 0) rules.add('invocations.never-called', where);
     if (row.duration_average_ms === 0) rules.add('durations.average-zero', where);
     if (row.duration_maximum_ms === 0) rules.add('durations.maximum-zero', where);
+    const { duration_average_ms: average, duration_minimum_ms: least, duration_maximum_ms: most } = row;
+    if (average !== null && ((least !== null && average < least) || (most !== null && average > most)))
+      rules.add('durations.average-outside', where);
     const count = row.duration_count;
     if (count !== null && (wholeDay ? count !== total : count < total))
       rules.add('durations.count-disagrees', where);

@@ -123,6 +123,14 @@ export class CsvRow {
     return `${this.file}:${this.line}:${this.column(field)}`;
   }
 
+  /** True if blanks stand around a field. */
+  isPadded(field: number): boolean {
+    const before = this.#starts[field] - 1;
+    const after = this.#ends[field];
+    const blank = (at: number) => this.#bytes[at] === SPACE || this.#bytes[at] === TAB;
+    return (before >= this.#lineStart && blank(before)) || blank(after);
+  }
+
   isEmpty(field: number): boolean {
     return this.#starts[field] === this.#ends[field];
   }

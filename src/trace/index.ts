@@ -25,12 +25,14 @@ export {
   fitDuration,
   meanOf,
 } from './duration.js';
+export { type EcdfOptions, generateEcdf, generatePoisson, type PoissonOptions } from './generate.js';
 export {
   columnsOf,
   type InvocationColumns,
   traceFromInvocations,
   UNKNOWN_DURATION_NS,
 } from './invocations.js';
+export { type Finding, type LintResult, lintTrace } from './lint.js';
 export {
   CPU_BURST,
   type FunctionProfile,
@@ -53,6 +55,7 @@ export {
   type RuleAction,
   type RuleCount,
   type RuleName,
+  type RuleSeverity,
 } from './rules.js';
 export {
   countsMatrix,
@@ -67,7 +70,9 @@ export {
   type Provenance,
   type ProvenanceStep,
   SCHEMA_VERSION,
+  TRACE_FORMATS,
   type Trace,
+  type TraceFormat,
   type TraceShape,
   traceShape,
 } from './schema.js';

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { nearestName, VtimeError } from '../errors.js';
 import { isArrowFile, type ReadArrowOptions, readArrow } from './arrow.js';
 import { type AzureOptions, readAzure2019 } from './azure2019.js';
+import { readByFormat } from './formats.js';
 import type { Trace } from './schema.js';
 
 /** Traces that come with vtime, by name, as folders below data/. */
@@ -26,8 +27,9 @@ export function bundledTracePath(name: string): string {
 export interface ReadTraceOptions extends AzureOptions, ReadArrowOptions {}
 
 /**
- * Reads a trace: one Arrow file written by vtime, or Azure Functions 2019 as a folder or as its CSV files, or
- * the name of a bundled trace. What a file is, is decided by its content, not by its name.
+ * Reads a trace: one Arrow file written by vtime, the name of a bundled trace, or the CSV files of a format (a folder
+ * or the files): Azure Functions 2019 and 2021, Ilúvatar, OpenDC FaaS, Huawei 2023 and 2025, Alibaba 2021 and 2022.
+ * What a file is, is decided by its header, not by its name (Huawei 2023 excepted, whose metrics look alike).
  *
  * Errors are VtimeErrors of class input (exit code 2); see `readArrow` and `readAzure2019` for their codes.
  */
@@ -52,5 +54,5 @@ export async function readTrace(
       expected: 'one Arrow file alone, or CSV files',
     });
   }
-  return readAzure2019(list, options);
+  return (await readByFormat(list, options)) ?? readAzure2019(list, options);
 }

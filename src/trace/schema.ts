@@ -91,7 +91,7 @@ export interface TraceShape {
 export interface InputFile {
   /** Base name: results don't depend on where a file lies. */
   file: string;
-  kind: 'invocations' | 'durations' | 'memory' | 'arrow';
+  kind: 'invocations' | 'durations' | 'memory' | 'metadata' | 'requests' | 'cold starts' | 'calls' | 'arrow';
   sha256: string;
   bytes: number;
   rows_read: number;
@@ -105,9 +105,25 @@ export interface ProvenanceStep {
   [detail: string]: string | number | boolean | readonly string[] | undefined;
 }
 
+/** What a trace was read from or made by. */
+export const TRACE_FORMATS = [
+  'azure2019',
+  'azure2021',
+  'iluvatar',
+  'opendc',
+  'huawei2023',
+  'huawei2025',
+  'alibaba2021',
+  'alibaba2022',
+  'generated',
+  'invocations',
+  'memory',
+] as const;
+export type TraceFormat = (typeof TRACE_FORMATS)[number];
+
 /** Where a trace comes from and what was done to it. */
 export interface Provenance {
-  format: 'azure2019' | 'invocations' | 'memory';
+  format: TraceFormat;
   inputs: InputFile[];
   rules: RuleCount[];
   steps: ProvenanceStep[];
