@@ -35,6 +35,10 @@ test('a sweep over loads, policies and buckets fills every section', async () =>
   const captions = [...html.matchAll(/<figcaption>(.*?)<\/figcaption>/g)].map(([, caption]) => caption);
   assert.is(captions.length, count(html, /<svg /g));
   for (const caption of captions) assert.match(caption, /n = \d/);
+  // What the encoder states, with its units; 28 functions are tallied, not listed.
+  assert.match(html, /counts × 194\.2/);
+  assert.match(html, /0\.800 of the CPUs/);
+  assert.match(html, /differ from the profile’s by 21\.0 % on average, 60\.0 % at most/);
   // The licence and the citation of the bundled trace.
   assert.match(html, /Creative Commons Attribution 4\.0/);
   assert.match(html, /Serverless in the Wild/);

@@ -129,9 +129,10 @@ export async function stintFigure(summary: Summary): Promise<Figure | undefined>
     const values = shares.map(({ from_us, share }, i) => ({
       bucket: bucketLabel(from_us),
       share: share * 100,
-      ...(listing !== undefined && i > 0 ? { paper: listing.shares[i - 1] * 100 } : {}),
+      paper: listing !== undefined && i > 0 ? listing.shares[i - 1] * 100 : null,
     }));
-    const y = { type: 'quantitative', scale: { zero: true } };
+    const highest = Math.max(...values.map(({ share, paper }) => Math.max(share, paper ?? 0)));
+    const y = { type: 'quantitative', scale: { domain: [0, 1.08 * highest], nice: false } };
     return {
       title: [point.label, scenario.label].filter(Boolean).join(', '),
       width,

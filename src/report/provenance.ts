@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson } from '../config/canonical.js';
 import { BUNDLED_TRACES, bundledTracePath } from '../trace/read.js';
-import { seedList, significant } from './format.js';
+import { seedList, share, significant } from './format.js';
 import type { Summary } from './summary.js';
 
 export type Fact = [name: string, value: string];
@@ -29,6 +29,38 @@ function fieldText(value: unknown): string {
   return fields.length === 0 ? 'none' : fields.map(([key, inner]) => `${key} ${fieldText(inner)}`).join(', ');
 }
 
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** "uploader 11, thumbnailer 1": how often each value occurs. */
+function tally(values: Record<string, unknown>): string {
+  const counts = new Map<string, number>();
+  for (const value of Object.values(values).map(fieldText)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([value, n]) => `${value} ${n}`);
+  return parts.join(', ') || 'none';
+}
+
+/** Statements with a unit or a shape of their own; what is per function stands in the table of functions. */
+const STATEMENTS: Record<string, (value: unknown) => string> = {
+  load_scale: (value) => `counts × ${significant(Number(value), 4)}`,
+  offered_load: (value) => `${significant(Number(value))} of the CPUs`,
+  mapping(value) {
+    if (!isRecord(value)) return fieldText(value);
+    const { mapping, functions, mean_error, maximum_error } = value;
+    const profiles = isRecord(functions) ? `; functions per profile: ${tally(functions)}` : '';
+    const errors = `; durations differ from the profile’s by ${share(Number(mean_error))} on average, ${share(Number(maximum_error))} at most`;
+    return `${fieldText(mapping)}${profiles}${errors}`;
+  },
+  pollers: (value) => (isRecord(value) ? tally(value) : fieldText(value)),
+  trace_rules: (value) =>
+    Array.isArray(value)
+      ? value
+          .filter(isRecord)
+          .map(({ rule, count: n, says, action }) => `${rule} (${n}, ${action}): ${says}`)
+          .join('; ') || 'none'
+      : fieldText(value),
+};
+
 /** The statements of all cells: one value where they agree, else each with where it holds. */
 export function statementsOf(summary: Summary): Fact[] {
   const seen = new Map<string, Map<string, { text: string; scenarios: Set<string> }>>();
@@ -38,7 +70,8 @@ export function statementsOf(summary: Summary): Fact[] {
         const texts = seen.get(name) ?? new Map();
         seen.set(name, texts);
         const key = canonicalJson(value ?? null);
-        const entry = texts.get(key) ?? { text: fieldText(value), scenarios: new Set() };
+        const text = (STATEMENTS[name] ?? fieldText)(value);
+        const entry = texts.get(key) ?? { text, scenarios: new Set() };
         entry.scenarios.add(label);
         texts.set(key, entry);
       }

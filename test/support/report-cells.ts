@@ -166,7 +166,11 @@ export function finished(cell: Cell, drawn: Drawn): FinishedCell {
     metrics: metricsOf(drawn),
     classes: (drawn.functions ?? []).map(({ name, latencies }) => classOf(name, latencies)),
     histograms: [histogram('latency', drawn.latencies), histogram('stint', drawn.stints ?? [])],
-    statements: { load_scale: 194.2, offered_load: 0.8, mapping_error: { mean: 0.21, worst: 0.6 } },
+    statements: {
+      load_scale: 194.2,
+      offered_load: 0.8,
+      mapping: { mapping: 'nearest-duration', mean_error: 0.21, maximum_error: 0.6, functions: {} },
+    },
   };
 }
 
