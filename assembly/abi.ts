@@ -58,6 +58,11 @@ export const SECTION_BARRIERS: u32 = 16;
 /** Serverless functions, 64 B (see the FN_ offsets); function i is fed by source i of its kind. */
 export const SECTION_FUNCTIONS: u32 = 17;
 
+/** Cgroups of the fair class, 64 B (see the CG_ offsets); parents come before their children. */
+export const SECTION_CGROUPS: u32 = 18;
+/** What is done to the machine at a time, 32 B in time order: u64 time ns, u32 EVENT_ kind, u32 CPU or task slot, u32 mask index. */
+export const SECTION_EVENTS: u32 = 19;
+
 // ---- parameters (SECTION_PARAMS) ------------------------------------------------------------------------
 
 export const P_SEED: u32 = 0;
@@ -214,7 +219,20 @@ export const P_CREDIT_CLAMPED: u32 = 102;
 export const P_PLACE: u32 = 103;
 /** 1: a task whose slice is over goes back into the local DSQ of its CPU (the defect of sched-ext/scx#1185). */
 export const P_REQUEUE_LOCAL: u32 = 104;
-export const P_COUNT: u32 = 112;
+/** SFS: slice in the filter until the first estimate. */
+export const P_FIRST_SLICE_NS: u32 = 105;
+/** 1: fair groups of SECTION_CGROUPS and of the containers (kernel/group.ts). */
+export const P_GROUP_SCHED: u32 = 112;
+/** Runtime handed to a CPU at once (sched_cfs_bandwidth_slice()). */
+export const P_BANDWIDTH_SLICE_NS: u32 = 113;
+/** Containers: the cgroup they are in and that of the control plane, as index + 1 of SECTION_CGROUPS, 0 = the root. */
+export const P_CONTAINER_PARENT: u32 = 114;
+export const P_CONTROL_CGROUP: u32 = 115;
+export const P_CONTAINER_SHARES: u32 = 116;
+/** 0 = none, all ones = the function's CPUs times the period. */
+export const P_CONTAINER_QUOTA_NS: u32 = 117;
+export const P_CONTAINER_PERIOD_NS: u32 = 118;
+export const P_COUNT: u32 = 120;
 
 export const KERNEL_6_11_SCX: u32 = 0;
 export const KERNEL_6_12: u32 = 1;
@@ -285,6 +303,7 @@ export const KEEP_HISTOGRAM: u32 = 3;
 
 export const CLASS_FAIR: u32 = 0;
 export const CLASS_EXT: u32 = 1;
+export const CLASS_REALTIME: u32 = 2;
 
 // ---- distributions --------------------------------------------------------------------------------------
 // Values and parameters are u64 ns unless said otherwise; p0…p5 are the six parameters of a record.
@@ -390,6 +409,27 @@ export const TT_START_DIST: u32 = 40;
 export const TT_INVERSE_WEIGHT: u32 = 44;
 /** u32 number of the statistics class */
 export const TT_STATS: u32 = 48;
+/** u32 cgroup as index + 1 of SECTION_CGROUPS, 0 = none (behind the engine's own fields) */
+export const TT_CGROUP: u32 = 60;
+
+// ---- cgroups (SECTION_CGROUPS) --------------------------------------------------------------------------
+
+export const CG_STRIDE: u32 = 64;
+/** u32 index + 1 of the parent, 0 = the root */
+export const CG_PARENT: u32 = 0;
+/** u32 cpu.shares, 1024 = those of a task of nice 0 */
+export const CG_SHARES: u32 = 4;
+/** u64 CPU time per period, 0 = no limit */
+export const CG_QUOTA: u32 = 8;
+/** u64 */
+export const CG_PERIOD: u32 = 16;
+/** u32 scheduling domain, NONE */
+export const CG_DOMAIN: u32 = 24;
+
+/** The CPU goes offline, comes online; the task may run on the CPUs of a mask only. */
+export const EVENT_OFFLINE: u32 = 0;
+export const EVENT_ONLINE: u32 = 1;
+export const EVENT_AFFINITY: u32 = 2;
 
 // ---- arrival sources (SECTION_SOURCES) ------------------------------------------------------------------
 
@@ -546,7 +586,9 @@ export const STATE_RUNNING: u32 = 5;
 export const STATE_COLD: u32 = 6; // on a CPU that leaves an idle state, or switch and migration costs
 export const STATE_IO: u32 = 7;
 export const STATE_SIBLINGS: u32 = 8; // asleep in a join or barrier
-export const STATE_COUNT: u32 = 9;
+export const STATE_QUOTA: u32 = 9; // runnable, but its cgroup has used up its quota
+export const STATE_STARTING: u32 = 10; // its container starts
+export const STATE_COUNT: u32 = 11;
 
 /** u64 array indexed by the R_ constants: the run counters. */
 export const SECTION_SUMMARY: u32 = 101;
@@ -577,7 +619,9 @@ export const CLS_COST_NS: u32 = 7;
 export const CLS_DURATION_NS: u32 = 8;
 /** STATE_COUNT sums of time per state */
 export const CLS_STATES_NS: u32 = 9;
-export const CLS_COUNT: u32 = 18;
+export const CLS_TIMED_OUT: u32 = 20;
+export const CLS_COLD_STARTS: u32 = 21;
+export const CLS_COUNT: u32 = 22;
 
 // Rows of finished invocations in the ring, 256 B of u64: arrival, latency, worker duration, CPU time, duration,
 // source | class << 32, domain | container << 32, ordinal, then STATE_COUNT times.

@@ -36,6 +36,10 @@ export interface StateTimes {
   cold: number;
   io: number;
   siblings: number;
+  /** Runnable while its cgroup had used up its quota. */
+  quota: number;
+  /** Its container starts (cold start as a delay). */
+  container_start: number;
 }
 
 export type ClassKind = 'function' | 'source' | 'tasks' | 'control-plane' | 'server-masters';
@@ -47,6 +51,9 @@ export interface ClassResult {
   arrived: number;
   completed: number;
   dropped: number;
+  /** Their clients gave up. */
+  timed_out: number;
+  cold_starts: number;
   /** Jobs that arrived after the warm-up and completed; the distributions are over them. */
   measured: number;
   latency_ms: Distribution;
@@ -70,7 +77,10 @@ export interface Metrics {
   duration_s: number;
   arrived: number;
   completed: number;
+  /** By a full queue or limit, or because the container did not start. */
   dropped: number;
+  /** Left after their clients had given up. */
+  timed_out: number;
   /** Still in the system at the end; their latencies are not in the distributions. */
   in_system: number;
   measured: number;
@@ -108,14 +118,37 @@ export interface Metrics {
   balance_pulls: number;
   newidle_pulls: number;
   peak_tasks: number;
+  /** Containers made beyond the prewarmed ones. */
   containers_grown: number;
+  containers: {
+    cold_starts: number;
+    /** Cold starts that failed; their invocations are dropped. */
+    failures: number;
+    evicted: number;
+    /** Started by the keep-alive policy before their invocation. */
+    prewarmed: number;
+  };
+  /** Invocations that passed the worker's queue by. */
+  bypassed: number;
+  /** Timed-out invocations that had begun to run and were served to the end. */
+  abandoned: number;
   assignment: {
     assigned: number;
     unmapped: number;
     reassigned: number;
+    /** Functions that consistent hashing moved to another domain. */
+    rebalanced: number;
     buckets: number;
     /** Share of the fullest bucket, 0…1. */
     largest_bucket_share: number;
+  };
+  /** Judgements of busy-poll detection (domains-as-coded), by whether the task had polled. */
+  poll_detection: {
+    /** Pollers taken for pollers. */
+    true_positives: number;
+    false_positives: number;
+    false_negatives: number;
+    true_negatives: number;
   };
   /** When the watchdog gave all ext tasks to the fair class (on_stall: fallback), simulated time; 0 = never. */
   fallback_s: number;

@@ -19,8 +19,12 @@
 //    84  u32 measured      1 if it arrived after the warm-up
 //    88  u64 key           of its random draws
 //    96  u64 ordinal       number of this arrival within its source
-//   104  9 × u64           time spent per state
-//   176  u64 overhead      CPU work of the control plane for it, ns
+//   104  11 × u64          time spent per state
+//   192  u64 priority, u64 number of entry    in the worker's queue
+//   208  u32 slot          in the worker's queue, 0 = not there
+//   212  u32 flags         of the worker
+//   216  u32 timer         pending delivery at which its client gives up, 0 = none
+//   248  u64 overhead      CPU work of the control plane for it, ns
 
 import { JOB_SHIFT, JOBS, MAX_JOBS } from '../core/layout';
 import { fail, FAIL_JOBS } from '../core/failure';
@@ -47,7 +51,12 @@ export const JOB_MEASURED: usize = JOBS + 84;
 export const JOB_KEY: usize = JOBS + 88;
 export const JOB_ORDINAL: usize = JOBS + 96;
 export const JOB_TIMES: usize = JOBS + 104;
-export const JOB_OVERHEAD: usize = JOBS + 176;
+export const JOB_PRIORITY: usize = JOBS + 192;
+export const JOB_QUEUE_SEQUENCE: usize = JOBS + 200;
+export const JOB_QUEUE_SLOT: usize = JOBS + 208;
+export const JOB_FLAGS: usize = JOBS + 212;
+export const JOB_TIMER: usize = JOBS + 216;
+export const JOB_OVERHEAD: usize = JOBS + 248;
 
 let freeHead: u32 = 0;
 let slotsUsed: u32 = 1;

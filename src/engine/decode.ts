@@ -26,6 +26,8 @@ const STATES = [
   'cold',
   'io',
   'siblings',
+  'quota',
+  'container_start',
 ] as const satisfies readonly (keyof StateTimes)[];
 
 const QUANTILES = [
@@ -114,6 +116,8 @@ export function decode(memory: WebAssembly.Memory, address: number, model: Encod
       arrived: value(abi.CLS_ARRIVED),
       completed: value(abi.CLS_COMPLETED),
       dropped: value(abi.CLS_DROPPED),
+      timed_out: value(abi.CLS_TIMED_OUT),
+      cold_starts: value(abi.CLS_COLD_STARTS),
       measured,
       latency_ms: distribution(ofClass('latency', name), MS),
       worker_duration_ms: distribution(ofClass('worker_duration', name), MS),
@@ -171,6 +175,7 @@ function metricsOf(
     arrived: summary(abi.R_ARRIVED),
     completed: summary(abi.R_COMPLETED),
     dropped: summary(abi.R_DROPPED),
+    timed_out: summary(abi.R_TIMED_OUT),
     in_system: summary(abi.R_ALIVE),
     measured,
     latency_ms: distribution(merged('latency'), MS),
@@ -208,12 +213,27 @@ function metricsOf(
     newidle_pulls: summary(abi.R_NEWIDLE_PULLS),
     peak_tasks: summary(abi.R_PEAK_TASKS),
     containers_grown: summary(abi.R_CONTAINERS_GROWN),
+    containers: {
+      cold_starts: summary(abi.R_COLD_STARTS),
+      failures: summary(abi.R_COLD_FAILURES),
+      evicted: summary(abi.R_EVICTED),
+      prewarmed: summary(abi.R_PREWARMED),
+    },
+    bypassed: summary(abi.R_BYPASSED),
+    abandoned: summary(abi.R_ABANDONED),
     assignment: {
       assigned,
       unmapped: summary(abi.R_UNMAPPED),
       reassigned: summary(abi.R_REASSIGNMENTS),
+      rebalanced: summary(abi.R_REBALANCED),
       buckets: summary(abi.R_BUCKETS_OCCUPIED),
       largest_bucket_share: ratio(summary(abi.R_BUCKET_LARGEST), assigned),
+    },
+    poll_detection: {
+      true_positives: summary(abi.R_POLLERS_FOUND),
+      false_positives: summary(abi.R_POLLERS_MISTAKEN),
+      false_negatives: summary(abi.R_POLLERS_MISSED),
+      true_negatives: summary(abi.R_POLLERS_CLEARED),
     },
     fallback_s: summary(abi.R_FALLBACK_NS) / 1e9,
     schedule_digest: reader.big(abi.SECTION_SUMMARY, abi.R_DIGEST, 0).toString(16).padStart(16, '0'),

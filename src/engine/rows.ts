@@ -22,6 +22,8 @@ const STATE_COLUMNS = [
   'cold_ns',
   'io_ns',
   'siblings_ns',
+  'quota_ns',
+  'container_start_ns',
 ] as const;
 
 const WIDE_COLUMNS = [

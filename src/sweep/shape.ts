@@ -45,6 +45,8 @@ const STATES: ShapeOf<StateTimes> = {
   cold: 'number',
   io: 'number',
   siblings: 'number',
+  quota: 'number',
+  container_start: 'number',
 };
 
 export const METRICS: ShapeOf<Metrics> = {
@@ -53,6 +55,7 @@ export const METRICS: ShapeOf<Metrics> = {
   arrived: 'count',
   completed: 'count',
   dropped: 'count',
+  timed_out: 'count',
   in_system: 'count',
   measured: 'count',
   latency_ms: DISTRIBUTION,
@@ -85,10 +88,20 @@ export const METRICS: ShapeOf<Metrics> = {
   newidle_pulls: 'count',
   peak_tasks: 'count',
   containers_grown: 'count',
+  containers: { cold_starts: 'count', failures: 'count', evicted: 'count', prewarmed: 'count' },
+  bypassed: 'count',
+  abandoned: 'count',
+  poll_detection: {
+    true_positives: 'count',
+    false_positives: 'count',
+    false_negatives: 'count',
+    true_negatives: 'count',
+  },
   assignment: {
     assigned: 'count',
     unmapped: 'count',
     reassigned: 'count',
+    rebalanced: 'count',
     buckets: 'count',
     largest_bucket_share: 'number',
   },
@@ -101,6 +114,8 @@ export const CLASS: ShapeOf<ClassResult> = {
   arrived: 'count',
   completed: 'count',
   dropped: 'count',
+  timed_out: 'count',
+  cold_starts: 'count',
   measured: 'count',
   latency_ms: DISTRIBUTION,
   worker_duration_ms: DISTRIBUTION,

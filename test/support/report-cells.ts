@@ -59,6 +59,8 @@ const STATES = {
   cold: 0.2,
   io: 0,
   siblings: 0,
+  quota: 0,
+  container_start: 0,
 };
 
 export function metricsOf(drawn: Drawn): Metrics {
@@ -75,6 +77,7 @@ export function metricsOf(drawn: Drawn): Metrics {
     arrived: n + (drawn.in_system ?? 0),
     completed: n,
     dropped: 0,
+    timed_out: 0,
     in_system: drawn.in_system ?? 0,
     measured: n,
     latency_ms: distribution(latency, 1e6),
@@ -89,6 +92,8 @@ export function metricsOf(drawn: Drawn): Metrics {
       preempted: mean * 0.05,
       io: mean * 0.1,
       siblings: mean * 0.03,
+      quota: 0,
+      container_start: 0,
       running: Math.max(0, mean * (workerShare - 0.3) - 2.1),
     },
     stint_us: distribution(stint, 1e3),
@@ -116,7 +121,11 @@ export function metricsOf(drawn: Drawn): Metrics {
     newidle_pulls: 0,
     peak_tasks: 400,
     containers_grown: 0,
-    assignment: { assigned: n, unmapped: 12, reassigned: 34, buckets: 9, largest_bucket_share: 0.61 },
+    poll_detection: { true_positives: 0, false_positives: 0, false_negatives: 0, true_negatives: 0 },
+    containers: { cold_starts: 0, failures: 0, evicted: 0, prewarmed: 0 },
+    bypassed: 0,
+    abandoned: 0,
+    assignment: { assigned: n, unmapped: 12, reassigned: 34, rebalanced: 0, buckets: 9, largest_bucket_share: 0.61 },
     schedule_digest: '0123456789abcdef',
   };
 }
@@ -133,6 +142,8 @@ export function classOf(
     arrived: latencies.length,
     completed: latencies.length,
     dropped: 0,
+    timed_out: 0,
+    cold_starts: 0,
     measured: latencies.length,
     latency_ms: metrics.latency_ms,
     worker_duration_ms: metrics.worker_duration_ms,
