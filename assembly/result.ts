@@ -34,6 +34,7 @@ import {
   param,
   setCounter,
   SOJOURN,
+  TIMED_OUT,
 } from './core/counters';
 import { fail, FAIL_CONSERVATION, FAIL_CPU_TIME, FAIL_LITTLE } from './core/failure';
 import {
@@ -57,7 +58,8 @@ import { nrCpus } from './kernel/mask';
 import { integrateRunnable, updateCurr } from './kernel/sched';
 import { STATE_FREE, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
 import { takeEnergy } from './kernel/watchdog';
-import { integrateQueue } from './workload/worker';
+import { checkWorker } from './workload/worker';
+import { integrateQueue } from './workload/workerqueue';
 
 /** Brings every integral up to the clock and checks the conservation laws; a violation is a failure of the run. */
 export function finish(): void {
@@ -76,11 +78,12 @@ export function finish(): void {
   machineFinish(energyTime());
   checkJobs();
   checkCpuTime();
+  checkWorker();
 }
 
-/** arrived = completed + dropped + in system, and Little's law: ∫ N dt = Σ time in system of finished and live jobs. */
+/** arrived = completed + dropped + timed out + in system, and Little's law: ∫ N dt = Σ time in system of finished and live jobs. */
 function checkJobs(): void {
-  if (counter(ARRIVED) != counter(COMPLETED) + counter(DROPPED) + counter(ALIVE)) {
+  if (counter(ARRIVED) != counter(COMPLETED) + counter(DROPPED) + counter(TIMED_OUT) + counter(ALIVE)) {
     fail(FAIL_CONSERVATION, 0, 0, counter(ARRIVED));
   }
   count(NUMBER_AREA, counter(ALIVE) * (now - counter(NUMBER_SINCE)));

@@ -52,7 +52,7 @@ import { onEnergyEnd, onFrequency, onWatchdog } from './kernel/watchdog';
 import { onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
-import { onControlDelay } from './workload/worker';
+import { onWorkerDelivery } from './workload/worker';
 
 const NO_EVENT: u64 = NEVER >> 12;
 /** More events than this at one instant is a livelock. */
@@ -183,5 +183,5 @@ function onDelivery(): void {
   wheelFree(node);
   noteDelivered();
   if (kind == DELIVERY_CLIENT) onClient(a);
-  else onControlDelay(a);
+  else onWorkerDelivery(kind, a);
 }

@@ -54,7 +54,7 @@ export const COUNTERS: usize = 0x15000;
 export const WHEEL_SLOTS: usize = 0x16000;
 export const WHEEL_OCCUPIED: usize = WHEEL_SLOTS + 11 * 64 * 8;
 /** Wheel nodes, 32 B: u64 time, u32 next, u32 prev, u32 kind, u32 a, u64 b. Node 0 is unused. */
-export const MAX_WHEEL_NODES: u32 = 65536;
+export const MAX_WHEEL_NODES: u32 = 524288; // 16 MiB
 export const WHEEL_NODES: usize = 0x0d00_0000;
 
 // ---- machine (machine/) ---------------------------------------------------------------------------------
@@ -112,8 +112,15 @@ export const DISTRIBUTIONS: usize = 0x0090_0000; // DIST_STRIDE each, 16384
 export const MAX_DISTRIBUTIONS: u32 = 16384;
 export const FUNCTIONS: usize = 0x00a0_0000; // 256 B each: FN_ record, then running state (workload/worker.ts)
 export const FUNCTION_SHIFT: u32 = 8;
-/** Control-plane state, 1 MiB: domain counters, then IATCHBL's buckets (workload/assignment.ts). */
+/** Control-plane state, 1 MiB: domain counters (workload/capacity.ts), index of IATCHBL's buckets, guardrails. */
 export const WORKER_STATE: usize = 0x00b0_0000;
+/** IATCHBL's buckets, 1152 B each (workload/iatchbl.ts). */
+export const MAX_BUCKETS: u32 = 8192;
+export const BUCKETS: usize = 0x0e00_0000; // 9 MiB
+/** The worker's queue: a heap of job handles (workload/workerqueue.ts). */
+export const WORKER_QUEUE: usize = 0x0ea0_0000; // 1 MiB
+/** Idle times of each function, 256 bins of u32 (workload/keepalive.ts). */
+export const IDLE_HISTOGRAMS: usize = 0x0ec0_0000; // 4 MiB
 /** Statistics classes, 256 B of u64 counters each. */
 export const CLASS_SHIFT: u32 = 8;
 export const CLASSES: usize = 0x00c0_0000; // 1 MiB

@@ -1,116 +1,133 @@
-// Which scheduling domain serves an invocation. IATCHBL as in the paper's Algorithm 3, round robin, function hash.
-//
-// State at WORKER_STATE: 512 × { u32 CPUs in use, u32 CPUs } per domain, then IATCHBL's buckets as an open-addressed
-// table of 8192 × 96 B: u64 bucket id + 1, u64 invocations served, 64 B set of domains, 16 B reserved.
+// Which scheduling domain serves an invocation: the policies of the control plane, the small ones here.
+// A domain that is chosen is also acquired; it is released at the response, or when there will be none.
 
 import {
+  ASSIGN_CONSISTENT_HASH,
+  ASSIGN_DOMAIN_ZERO,
+  ASSIGN_FIRST_FIT,
   ASSIGN_FUNCTION_HASH,
+  ASSIGN_GUARDRAILS,
   ASSIGN_IATCHBL,
+  ASSIGN_IATCHBL_AS_CODED,
+  ASSIGN_LEAST_RUNNING,
   ASSIGN_NONE,
+  ASSIGN_RANDOM,
   ASSIGN_ROUND_ROBIN,
+  ASSIGN_ROUND_ROBIN_STICKY,
+  ASSIGN_STATIC,
+  ASSIGN_WARM_CORE_MAXIMUS,
+  FN_DOMAIN,
   FN_HASH,
+  FN_STRIDE,
   NONE,
   P_ASSIGN,
-  P_BUCKET_NS,
+  P_ASSIGN_RETRY_NS,
 } from '../abi';
-import { BUCKETS_OCCUPIED, BUCKET_LARGEST, count, counter, param, setCounter } from '../core/counters';
-import { fail, FAIL_MEMORY } from '../core/failure';
-import { DOMAIN_MASK, FUNCTIONS, FUNCTION_SHIFT, MAX_DOMAINS, WORKER_STATE } from '../core/layout';
-import { mix64 } from '../core/random';
-import { maskAddress, maskSet, maskTest, maskWeightAnd } from '../kernel/mask';
+import { param } from '../core/counters';
+import { FUNCTIONS, FUNCTION_SHIFT } from '../core/layout';
+import { draw64, mix64, mulHigh } from '../core/random';
 import { nrDomains } from '../policy/mapping';
-import { functionIat } from './iat';
+import { capacityInit, domainAcquire, domainFits, domainRunning, domainUsed } from './capacity';
+import { guardrails, guardrailsInit } from './guardrails';
+import { consistentHash, hashingInit, noteCpuTime } from './hashing';
+import { iatchbl, iatchblAsCoded, iatchblInit, iatchblMayGrow } from './iatchbl';
 
-const DOMAIN_USED: usize = WORKER_STATE + 0;
-const DOMAIN_CORES: usize = WORKER_STATE + 4;
-const BUCKETS: usize = WORKER_STATE + MAX_DOMAINS * 8;
-const MAX_BUCKETS: u32 = 8192;
-const BUCKET_BYTES: u32 = 96;
-const BUCKET_SERVED: usize = 8;
-const BUCKET_DOMAINS: usize = 16;
+/** u32 domain of a function's first invocation + 1 (round robin, sticky). */
+const STICKY: usize = FUNCTIONS + FN_STRIDE + 20;
+/** Index of the draw among those of a job's key. */
+const DRAW_DOMAIN: u64 = 0xffffffff;
 
 let policy: u32 = 0;
-let bucketNs: u64 = 1;
 let rotation: u32 = 0;
 
-export function assignmentInit(): void {
+export function assignmentInit(functions: u32): void {
   policy = param(P_ASSIGN) as u32;
-  bucketNs = param(P_BUCKET_NS);
   rotation = 0;
-  memory.fill(WORKER_STATE, 0, MAX_DOMAINS * 8 + MAX_BUCKETS * BUCKET_BYTES);
-  for (let d: u32 = 0; d < nrDomains; d++) {
-    const mask = maskAddress(load<u32>(d << 2, DOMAIN_MASK));
-    store<u32>(d << 3, maskWeightAnd(mask, maskAddress(0)), DOMAIN_CORES);
-  }
+  capacityInit();
+  for (let f: u32 = 0; f < functions; f++) store<u32>(f << FUNCTION_SHIFT, 0, STICKY);
+  if (policy == ASSIGN_IATCHBL || policy == ASSIGN_IATCHBL_AS_CODED) iatchblInit();
+  else if (policy == ASSIGN_CONSISTENT_HASH) hashingInit(functions);
+  else if (policy == ASSIGN_GUARDRAILS) guardrailsInit();
 }
 
 export function assigns(): bool {
   return policy != ASSIGN_NONE;
 }
 
-/** Domain for an invocation of function f that asks for `cpus`, NONE if no domain can take it. Release it at completion. */
-export function assignDomain(f: u32, cpus: u32): u32 {
-  if (policy == ASSIGN_IATCHBL) return assignByIat(f, cpus);
-  let d: u32 = NONE;
-  if (policy == ASSIGN_ROUND_ROBIN) d = rotation++ % nrDomains;
-  else if (policy == ASSIGN_FUNCTION_HASH) d = (mix64(load<u64>(f << FUNCTION_SHIFT, FUNCTIONS + FN_HASH)) % (nrDomains as u64)) as u32;
-  if (d != NONE) store<u32>(d << 3, load<u32>(d << 3, DOMAIN_USED) + cpus, DOMAIN_USED);
+/** Domain for an invocation of function f that asks for `cpus`, NONE if no domain can take it; `key` is that of its draws. */
+export function assignDomain(f: u32, cpus: u32, key: u64): u32 {
+  const d = choose(f, cpus, key);
+  if (d != NONE) domainAcquire(d, cpus);
   return d;
 }
 
-/** Returns the CPUs of a finished invocation. */
-export function releaseDomain(d: u32, cpus: u32): void {
-  store<u32>(d << 3, load<u32>(d << 3, DOMAIN_USED) - cpus, DOMAIN_USED);
+/** How long a request that found no domain waits before it tries again without a release, ns; 0 = it does not. */
+export function retryAfter(f: u32): u64 {
+  return policy == ASSIGN_IATCHBL_AS_CODED && iatchblMayGrow(f) ? param(P_ASSIGN_RETRY_NS) : 0;
 }
 
-/** CPUs of domain d that invocations hold. */
-export function domainUsed(d: u32): u32 {
-  return load<u32>(d << 3, DOMAIN_USED);
+/** An invocation of f has ended after `cpuNs` of CPU time. */
+export function noteServed(f: u32, cpuNs: u64): void {
+  if (policy == ASSIGN_CONSISTENT_HASH) noteCpuTime(f, cpuNs);
 }
 
-// Algorithm 3: the bucket of the function's inter-arrival time; the bucket's cached domains first, then all domains;
-// the one found joins the bucket's set.
-function assignByIat(f: u32, cpus: u32): u32 {
-  const bucket = bucketOf(functionIat(f) / bucketNs);
-  if (bucket == 0) return NONE;
-  const preferred = bucket + BUCKET_DOMAINS;
-  let d = pickAvailableDomain(preferred, cpus);
-  if (d == NONE) d = pickAvailableDomain(0, cpus);
-  if (d == NONE) return NONE;
-  maskSet(preferred, d);
-  const served = load<u64>(bucket, BUCKET_SERVED) + 1;
-  store<u64>(bucket, served, BUCKET_SERVED);
-  if (served > counter(BUCKET_LARGEST)) setCounter(BUCKET_LARGEST, served);
-  return d;
-}
-
-/** First domain of a set (0: of all) that can take `cpus` more, acquired; NONE if there is none. */
-function pickAvailableDomain(set: usize, cpus: u32): u32 {
-  for (let d: u32 = 0; d < nrDomains; d++) {
-    if (set != 0 && !maskTest(set, d)) continue;
-    const used = load<u32>(d << 3, DOMAIN_USED);
-    if (used + cpus <= load<u32>(d << 3, DOMAIN_CORES)) {
-      store<u32>(d << 3, used + cpus, DOMAIN_USED);
-      return d;
-    }
+function choose(f: u32, cpus: u32, key: u64): u32 {
+  switch (policy) {
+    case ASSIGN_IATCHBL:
+      return iatchbl(f, cpus);
+    case ASSIGN_IATCHBL_AS_CODED:
+      return iatchblAsCoded(f, cpus);
+    case ASSIGN_ROUND_ROBIN:
+      return rotation++ % nrDomains;
+    case ASSIGN_ROUND_ROBIN_STICKY:
+      return sticky(f << FUNCTION_SHIFT);
+    case ASSIGN_FUNCTION_HASH:
+      return (mix64(load<u64>(f << FUNCTION_SHIFT, FUNCTIONS + FN_HASH)) % (nrDomains as u64)) as u32;
+    case ASSIGN_CONSISTENT_HASH:
+      return consistentHash(f);
+    case ASSIGN_GUARDRAILS:
+      return guardrails(f);
+    case ASSIGN_LEAST_RUNNING:
+      return leastRunning();
+    case ASSIGN_STATIC:
+      return load<u32>(f << FUNCTION_SHIFT, FUNCTIONS + FN_DOMAIN);
+    case ASSIGN_WARM_CORE_MAXIMUS:
+      return mostUsed(cpus);
+    case ASSIGN_FIRST_FIT:
+      return firstFit(cpus);
+    case ASSIGN_RANDOM:
+      return mulHigh(draw64(key, DRAW_DOMAIN), nrDomains) as u32;
+    case ASSIGN_DOMAIN_ZERO:
+      return 0;
   }
   return NONE;
 }
 
-/** Address of a bucket's record, made if new; 0 if the table is full (the run fails). */
-function bucketOf(id: u64): usize {
-  let i = (mix64(id) as u32) & (MAX_BUCKETS - 1);
-  for (let probes: u32 = 0; probes < MAX_BUCKETS; probes++) {
-    const r = BUCKETS + i * BUCKET_BYTES;
-    const known = load<u64>(r);
-    if (known == id + 1) return r;
-    if (known == 0) {
-      store<u64>(r, id + 1);
-      count(BUCKETS_OCCUPIED);
-      return r;
-    }
-    i = (i + 1) & (MAX_BUCKETS - 1);
+/** The function keeps the domain that was next when it was invoked first. */
+function sticky(fn: u32): u32 {
+  const known = load<u32>(fn, STICKY);
+  if (known != 0) return known - 1;
+  const d = rotation++ % nrDomains;
+  store<u32>(fn, d + 1, STICKY);
+  return d;
+}
+
+function leastRunning(): u32 {
+  let best: u32 = 0;
+  for (let d: u32 = 1; d < nrDomains; d++) if (domainRunning(d) < domainRunning(best)) best = d;
+  return best;
+}
+
+/** Keeps the warm cores busy and lets the others sleep: the fullest domain that has room. */
+function mostUsed(cpus: u32): u32 {
+  let best = NONE;
+  for (let d: u32 = 0; d < nrDomains; d++) {
+    if (domainFits(d, cpus) && (best == NONE || domainUsed(d) > domainUsed(best))) best = d;
   }
-  fail(FAIL_MEMORY, 0, 0, MAX_BUCKETS);
-  return 0;
+  return best;
+}
+
+function firstFit(cpus: u32): u32 {
+  for (let d: u32 = 0; d < nrDomains; d++) if (domainFits(d, cpus)) return d;
+  return NONE;
 }

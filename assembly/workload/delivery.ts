@@ -1,11 +1,24 @@
 // Deliveries: things on their way, several per entity, kept on the wheel.
 
-import { wheelInsert } from '../core/wheel';
+import { fail, FAIL_WHEEL } from '../core/failure';
+import { wheelCancel, wheelInsert } from '../core/wheel';
 
 /** A client of closed source `a` sends its next request. */
 export const DELIVERY_CLIENT: u32 = 1;
 /** Job `a` has passed a control-plane delay. */
 export const DELIVERY_CONTROL: u32 = 2;
+/** The container of job `a` has started. */
+export const DELIVERY_STARTED: u32 = 3;
+/** The client of job `a` gives up. */
+export const DELIVERY_TIMEOUT: u32 = 4;
+/** The head of the worker's queue tries again. */
+export const DELIVERY_RETRY: u32 = 5;
+/** Idle container `a` has been kept long enough. */
+export const DELIVERY_EXPIRY: u32 = 6;
+/** Function `a` is expected soon: start a container. */
+export const DELIVERY_PREWARM: u32 = 7;
+/** Container `a`, prewarmed, has started. */
+export const DELIVERY_WARM: u32 = 8;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;
@@ -19,6 +32,19 @@ export function deliver(time: u64, kind: u32, a: u32): bool {
   if (wheelInsert(time, kind, a, 0) == 0) return false;
   deliveriesPending++;
   return true;
+}
+
+/** A delivery that may be cancelled until it is made; 0 if the wheel is full (the run fails). */
+export function deliverLater(time: u64, kind: u32, a: u32): u32 {
+  const node = wheelInsert(time, kind, a, 0);
+  if (node == 0) fail(FAIL_WHEEL, 0, 0, 0);
+  else deliveriesPending++;
+  return node;
+}
+
+export function cancelDelivery(node: u32): void {
+  wheelCancel(node);
+  deliveriesPending--;
 }
 
 export function noteDelivered(): void {

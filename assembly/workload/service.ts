@@ -57,6 +57,19 @@ export function controlStep(j: u32, cpu: i32, task: u32): void {
   workerStep(j, cpu, task);
 }
 
+/** A job leaves the system without a response, counted in `counter`; `tell`: its source does not know yet. */
+export function depart(j: u32, counter: u32, classField: u32, tell: bool): void {
+  jobState(j, load<u32>(j, JOB_STATE));
+  const time = now - load<u64>(j, JOB_ARRIVAL);
+  if (jobTimes(j) != time) fail(FAIL_STATE_SUM, 0, 0, time);
+  count(counter);
+  count(SOJOURN, time);
+  classAdd(load<u32>(j, JOB_STATS), classField, 1);
+  const source = load<u32>(j, JOB_SOURCE);
+  jobLeave(j);
+  if (tell) sourceJobLeft(source);
+}
+
 /** The response leaves the system. */
 export function complete(j: u32): void {
   jobState(j, load<u32>(j, JOB_STATE));
