@@ -36,13 +36,14 @@ import {
   STATE_QUEUED,
   STATE_RUNNING,
   STATE_SIBLINGS,
+  TT_STATS,
 } from '../abi';
 import { count, INSTRUCTIONS } from '../core/counters';
 import { drawValue } from '../core/distribution';
 import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
-import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
+import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT, TEMPLATE_SHIFT, TEMPLATES } from '../core/layout';
 import { draw64, entityKey, mulQ32 } from '../core/random';
-import { controlStep, jobFinished } from '../workload/service';
+import { controlStep, jobDropped, jobFinished } from '../workload/service';
 import {
   BARRIER_OWNER,
   BARRIER_SIGNALLED,
@@ -59,7 +60,7 @@ import { extYield } from './ext';
 import { fairYield } from './fair';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
-import { queueAddWaiter, queuePop, queuePush, queueTakeWaiter } from './queue';
+import { queueAddWaiter, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
 import { deactivate, leaveRunning, updateCurr, wakeUp, wakeUpNew } from './sched';
 import { noteForegroundExit, taskFork, templateTask } from './spawn';
 import {
@@ -73,6 +74,7 @@ import {
   MODE_SPIN_EVENT,
   STATE_BLOCKED,
   STATE_DEAD,
+  STATE_FREE,
   STATE_SLEEPING,
   TASK_BARRIER,
   TASK_CHILDREN,
@@ -89,9 +91,15 @@ import {
   TASK_QUEUE,
   TASK_REGISTERS,
   TASK_STATE,
+  TASK_STATS,
   TASK_WAIT_NEXT,
   TASK_WORK,
+  taskSlots,
 } from './task';
+
+// Waits that are found by the task that ends them, not by a list: kept in TASK_WAIT_NEXT, where no handle is as large.
+const WAITS_IN_JOIN: u32 = NONE;
+const WAITS_IN_BLOCK: u32 = NONE - 1;
 
 /** More instructions than this without time passing is a livelock. */
 const MAX_INSTRUCTIONS_AT_ONCE: u32 = 1000000;
@@ -226,21 +234,26 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       return receive((flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_QUEUE) : a << QUEUE_SHIFT, c, t);
     case OP_SEND: {
       const j = load<u32>(t, TASK_JOB);
+      if (j == 0) return refuse(c, t);
       updateCurr(c);
       leaveRunning(c, t, j, STATE_QUEUED);
+      disownJob(t, j);
       detachJob(t);
-      queueSend(a << QUEUE_SHIFT, j, STATE_QUEUED, (c >> CPU_SHIFT) as i32, t);
+      if (queueIsFull(a << QUEUE_SHIFT)) jobDropped(j);
+      else queueSend(a << QUEUE_SHIFT, j, STATE_QUEUED, (c >> CPU_SHIFT) as i32, t);
       return CONTINUE;
     }
     case OP_CONTROL: {
       const j = load<u32>(t, TASK_JOB);
       updateCurr(c);
       if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) leaveRunning(c, t, j, STATE_RUNNING);
+      disownJob(t, j);
       detachJob(t);
       controlStep(j, (c >> CPU_SHIFT) as i32, t);
       return CONTINUE;
     }
     case OP_FINISH:
+      if (load<u32>(t, TASK_JOB) == 0) return refuse(c, t);
       finish(c, t);
       return CONTINUE;
     case OP_BARRIER:
@@ -272,13 +285,18 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
         store<u16>(t, (taskFlags & ~FLAG_WAKE_PENDING) as u16, TASK_FLAGS);
         return CONTINUE;
       }
+      store<u32>(t, WAITS_IN_BLOCK, TASK_WAIT_NEXT);
       deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
       return LEFT;
     }
     case OP_WAKE: {
       const target = templateTask(a, load<u64>(i, 8) as u32);
-      if (load<u8>(target, TASK_STATE) == STATE_BLOCKED) wakeUp(target, (c >> CPU_SHIFT) as i32, t);
-      else store<u16>(target, (load<u16>(target, TASK_FLAGS) | FLAG_WAKE_PENDING) as u16, TASK_FLAGS);
+      if (!isOfTemplate(target, a)) return CONTINUE;
+      // What it is blocked in may be a receive, a join or a barrier: only a block is ended by a wake.
+      if (load<u8>(target, TASK_STATE) == STATE_BLOCKED && load<u32>(target, TASK_WAIT_NEXT) == WAITS_IN_BLOCK) {
+        store<u32>(target, 0, TASK_WAIT_NEXT);
+        wakeUp(target, (c >> CPU_SHIFT) as i32, t);
+      } else store<u16>(target, (load<u16>(target, TASK_FLAGS) | FLAG_WAKE_PENDING) as u16, TASK_FLAGS);
       return CONTINUE;
     }
     case OP_SPIN_EVENT: {
@@ -301,9 +319,46 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       return LEFT;
     }
     default:
-      fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC) - 1);
-      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
-      return TIMED;
+      return refuse(c, t);
+  }
+}
+
+/** The instruction makes no sense here: the run fails. */
+function refuse(c: u32, t: u32): u32 {
+  fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC) - 1);
+  store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+  return TIMED;
+}
+
+/** Whether the template's own task is still in this slot, and not another that took it over. */
+function isOfTemplate(t: u32, template: u32): bool {
+  if (load<u8>(t, TASK_STATE) == STATE_FREE || load<u32>(t, TASK_PARENT) != 0) return false;
+  return load<u32>(t, TASK_STATS) == load<u32>(TEMPLATES + ((template as usize) << TEMPLATE_SHIFT) + TT_STATS);
+}
+
+/** The job leaves t: children that still work no longer work for it, since its record may be another job's soon. */
+function disownJob(t: u32, j: u32): void {
+  if (load<u32>(t, TASK_CHILDREN) == 0) return;
+  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
+    if (u != t && load<u32>(u, TASK_JOB) == j && load<u8>(u, TASK_STATE) != STATE_FREE) store<u32>(u, 0, TASK_JOB);
+  }
+}
+
+/** t exits before its children: nobody joins them, and they work for no job any more. */
+function orphanChildren(t: u32): void {
+  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
+    if (load<u32>(u, TASK_PARENT) != t || load<u8>(u, TASK_STATE) == STATE_FREE) continue;
+    store<u32>(u, 0, TASK_PARENT);
+    leaveJob(u);
+  }
+}
+
+function leaveJob(t: u32): void {
+  if (load<u32>(t, TASK_JOB) == 0 || (load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) return;
+  store<u32>(t, 0, TASK_JOB);
+  if (load<u32>(t, TASK_CHILDREN) == 0) return;
+  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
+    if (load<u32>(u, TASK_PARENT) == t && load<u8>(u, TASK_STATE) != STATE_FREE) leaveJob(u);
   }
 }
 
@@ -323,16 +378,16 @@ function finish(c: u32, t: u32): void {
   const j = load<u32>(t, TASK_JOB);
   updateCurr(c);
   leaveRunning(c, t, j, STATE_RUNNING);
+  disownJob(t, j);
   detachJob(t);
   jobFinished(j);
 }
 
 /** Waits asleep, or polling with FLAG_SPIN, until another task ends the wait. */
 function wait(flags: u32, c: u32, t: u32): u32 {
+  store<u32>(t, WAITS_IN_JOIN, TASK_WAIT_NEXT);
   if ((flags & FLAG_SPIN) != 0) {
     store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
-    // A join that polls is found by its parent link, not by a list.
-    store<u32>(t, NONE, TASK_WAIT_NEXT);
     store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
     return TIMED;
   }
@@ -341,12 +396,13 @@ function wait(flags: u32, c: u32, t: u32): u32 {
   return LEFT;
 }
 
-/** All children have exited: the family's barrier is no longer needed. */
+/** All children have exited: the family's barrier is no longer needed, t meets its own siblings again. */
 function joined(t: u32): u32 {
   const b = load<u32>(t, TASK_BARRIER);
   if (b != 0 && load<u32>(b, BARRIER_OWNER) == t) {
     barrierFree(b);
-    store<u32>(t, 0, TASK_BARRIER);
+    const parent = load<u32>(t, TASK_PARENT);
+    store<u32>(t, parent != 0 ? load<u32>(parent, TASK_BARRIER) : 0, TASK_BARRIER);
   }
   return CONTINUE;
 }
@@ -369,6 +425,7 @@ function barrier(b: u32, flags: u32, c: u32, t: u32): u32 {
 function fork(pc: u32, n: u32, c: u32, t: u32): u32 {
   if (n == 0) return CONTINUE;
   if (load<u32>(t, TASK_CHILDREN) == 0) {
+    joined(t);
     const b = barrierCreate(n + 1);
     store<u32>(b, t, BARRIER_OWNER);
     store<u32>(t, b, TASK_BARRIER);
@@ -387,21 +444,18 @@ function fork(pc: u32, n: u32, c: u32, t: u32): u32 {
 
 function exit(c: u32, t: u32): u32 {
   if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) finish(c, t);
+  if (load<u32>(t, TASK_CHILDREN) == 0) joined(t);
+  else orphanChildren(t);
   deactivate(c, t, STATE_DEAD, STATE_RUNNING);
   if ((load<u16>(t, TASK_FLAGS) & FLAG_BACKGROUND) == 0) noteForegroundExit();
   const parent = load<u32>(t, TASK_PARENT);
   if (parent != 0) {
     const left = load<u32>(parent, TASK_CHILDREN) - 1;
     store<u32>(parent, left, TASK_CHILDREN);
-    if (left == 0 && waitsInJoin(parent)) releaseWaiter(parent, (c >> CPU_SHIFT) as i32, t);
+    if (left == 0 && load<u32>(parent, TASK_WAIT_NEXT) == WAITS_IN_JOIN) {
+      store<u32>(parent, 0, TASK_WAIT_NEXT);
+      releaseWaiter(parent, (c >> CPU_SHIFT) as i32, t);
+    }
   }
   return LEFT;
-}
-
-/** Its next instruction is the join it waits in (wait() stepped back to it). */
-// @ts-ignore: decorator
-@inline
-function waitsInJoin(t: u32): bool {
-  if (load<u8>(t, TASK_MODE) != MODE_SPIN_EVENT && load<u8>(t, TASK_STATE) != STATE_BLOCKED) return false;
-  return load<u8>(program + ((load<u32>(t, TASK_PC) as usize) << 4)) == OP_JOIN;
 }

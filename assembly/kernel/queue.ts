@@ -45,6 +45,12 @@ export function queuePush(q: u32, j: u32): void {
   store<u32>(q, load<u32>(q, QUEUE_NR) + 1, QUEUE_NR);
 }
 
+/** As many jobs wait as may. A queue with a receiver waiting is empty. */
+export function queueIsFull(q: u32): bool {
+  const capacity = load<u32>(q, QUEUE_CAPACITY);
+  return capacity != 0 && load<u32>(q, QUEUE_NR) >= capacity;
+}
+
 /** The first job, 0 if none. */
 export function queuePop(q: u32): u32 {
   const j = load<u32>(q, QUEUE_HEAD);

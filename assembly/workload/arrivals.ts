@@ -66,6 +66,7 @@ import {
   jobEnter,
 } from '../kernel/job';
 import { attachJob, queueSend } from '../kernel/program';
+import { queueIsFull } from '../kernel/queue';
 import { wakeUpNew } from '../kernel/sched';
 import { taskFromTemplate } from '../kernel/spawn';
 import { nrCpus } from '../kernel/mask';
@@ -215,6 +216,12 @@ export function onClient(s: u32): void {
 
 export function onArrival(s: u32): void {
   const r = s << SOURCE_SHIFT;
+  const due = load<u64>(r, NEXT);
+  if (due > now) {
+    // Beyond the reach of a key: armed in steps.
+    sourceSet(s, due);
+    return;
+  }
   arrive(s, r);
   armNext(s);
 }
@@ -226,7 +233,9 @@ function arrive(s: u32, r: u32): void {
   count(ARRIVED);
   classAdd(stats, CLS_ARRIVED, 1);
   const limit = load<u32>(r, SOURCES + SRC_LIMIT);
-  if (limit != 0 && load<u32>(r, ALIVE) >= limit) {
+  const full =
+    load<u32>(r, SOURCES + SRC_DELIVER) == DELIVER_QUEUE && queueIsFull(load<u32>(r, SOURCES + SRC_TARGET) << QUEUE_SHIFT);
+  if (full || (limit != 0 && load<u32>(r, ALIVE) >= limit)) {
     count(DROPPED);
     classAdd(stats, CLS_DROPPED, 1);
     return;

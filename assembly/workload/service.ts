@@ -4,6 +4,7 @@ import {
   CLS_COMPLETED,
   CLS_COST_NS,
   CLS_CPU_NS,
+  CLS_DROPPED,
   CLS_DURATION_NS,
   CLS_LATENCY_NS,
   CLS_MEASURED,
@@ -15,7 +16,7 @@ import {
   STATE_COUNT,
   STATE_RUNNING,
 } from '../abi';
-import { COMPLETED, count, SOJOURN } from '../core/counters';
+import { COMPLETED, count, DROPPED, SOJOURN } from '../core/counters';
 import { fail, FAIL_STATE_SUM } from '../core/failure';
 import { histogramRecord } from '../core/histogram';
 import { CLASS_SHIFT, CLASSES } from '../core/layout';
@@ -50,6 +51,16 @@ export function classAdd(stats: u32, field: u32, amount: u64): void {
 export function jobFinished(j: u32): void {
   store<u64>(j, now, JOB_FINISHED);
   complete(j);
+}
+
+/** A job in the system that a full queue refuses leaves it without an answer. */
+export function jobDropped(j: u32): void {
+  count(DROPPED);
+  count(SOJOURN, now - load<u64>(j, JOB_ARRIVAL));
+  classAdd(load<u32>(j, JOB_STATS), CLS_DROPPED, 1);
+  const source = load<u32>(j, JOB_SOURCE);
+  jobLeave(j);
+  sourceJobLeft(source);
 }
 
 /** OP_CONTROL: the worker's control plane takes the job over. */
