@@ -539,6 +539,10 @@ export const R_QUEUE_AREA: u32 = 34;
 /** Energy of cores and uncores to the end of the trace (P_ENERGY_END_NS, else the end of the run), pJ. */
 export const R_ENERGY_CORES: u32 = 36;
 export const R_ENERGY_UNCORES: u32 = 37;
+/** At the end of the trace (as for the energy): Σ busy time of the CPUs, ∫ runnable tasks dt, ∫ worker queue dt, ns. */
+export const R_WINDOW_BUSY: u32 = 44;
+export const R_WINDOW_RUNNABLE: u32 = 45;
+export const R_WINDOW_QUEUE: u32 = 46;
 /** When the watchdog gave all ext tasks to the fair class, ns; 0 = never. */
 export const R_FALLBACK_NS: u32 = 39;
 /** Judgements of busy-poll detection, by whether the task has polled: right and wrong alarms, pollers missed, others let be. */

@@ -57,7 +57,7 @@ import { JOB_ARRIVAL, jobSlots, NEVER_ARRIVED } from './kernel/job';
 import { nrCpus } from './kernel/mask';
 import { integrateRunnable, updateCurr } from './kernel/sched';
 import { STATE_FREE, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
-import { takeEnergy } from './kernel/watchdog';
+import { takeWindow } from './kernel/watchdog';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -74,7 +74,7 @@ export function finish(): void {
   }
   integrateRunnable();
   integrateQueue();
-  takeEnergy(energyTime());
+  takeWindow(energyTime());
   machineFinish(energyTime());
   checkJobs();
   checkCpuTime();

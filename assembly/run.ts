@@ -48,7 +48,7 @@ import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
-import { onEnergyEnd, onFrequency, onWatchdog } from './kernel/watchdog';
+import { onTraceEnd, onFrequency, onWatchdog } from './kernel/watchdog';
 import { onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
@@ -132,7 +132,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
       if (eventClass >= CLASS_FREQUENCY) {
         if (eventClass == CLASS_FREQUENCY) onFrequency(slot);
         else if (eventClass == CLASS_WATCHDOG) onWatchdog();
-        else onEnergyEnd();
+        else onTraceEnd();
       } else {
         const c = slot << CPU_SHIFT;
         eventsDefer(c);

@@ -93,6 +93,7 @@ export interface Metrics {
   stint_us: Distribution;
   wake_latency_us: Distribution;
   response_ms: Distribution;
+  // Over the trace, or the whole run without one: not while a trace's backlog drains.
   /** Busy CPU time / (CPUs × time), 0…1. */
   utilization: number;
   /** Costs of switches, migrations and dispatches as a share of busy time. */

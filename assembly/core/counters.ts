@@ -48,6 +48,10 @@ export const QUEUE_SINCE: u32 = 35;
 export const ENERGY_CORES: u32 = 36;
 export const ENERGY_UNCORES: u32 = 37;
 export const ENERGY_TAKEN: u32 = 38;
+/** At the end of the trace: Σ busy time of the CPUs, RUNNABLE_AREA, QUEUE_AREA, ns. */
+export const WINDOW_BUSY: u32 = 44;
+export const WINDOW_RUNNABLE: u32 = 45;
+export const WINDOW_QUEUE: u32 = 46;
 /** When the watchdog gave all ext tasks to the fair class, 0 = never. */
 export const FALLBACK_NS: u32 = 39;
 /** Judgements of busy-poll detection: right and wrong alarms, pollers missed, others let be. */

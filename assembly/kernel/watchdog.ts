@@ -3,7 +3,20 @@
 // nothing can move any more.
 
 import { CLASS_EXT, P_ENERGY_END_NS, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
-import { ALIVE, counter, ENERGY_CORES, ENERGY_TAKEN, ENERGY_UNCORES, param, setCounter } from '../core/counters';
+import {
+  ALIVE,
+  counter,
+  ENERGY_CORES,
+  ENERGY_TAKEN,
+  ENERGY_UNCORES,
+  param,
+  QUEUE_AREA,
+  RUNNABLE_AREA,
+  setCounter,
+  WINDOW_BUSY,
+  WINDOW_QUEUE,
+  WINDOW_RUNNABLE,
+} from '../core/counters';
 import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG } from '../core/failure';
 import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
 import { energyCpu, energyPackage } from '../machine/energy';
@@ -11,11 +24,12 @@ import { cpuMhz, frequencyEvaluate, frequencySet, frequencyTarget } from '../mac
 import { cpuPackage } from '../machine/topology';
 import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
-import { CPU_CURR } from './cpu';
+import { integrateQueue } from '../workload/workerqueue';
+import { CPU_BUSY_NS, CPU_CURR, CPU_STATE_SINCE } from './cpu';
 import { CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
 import { fallBackToFair } from './fallback';
 import { nrCpus } from './mask';
-import { frequencyHandled, retime } from './sched';
+import { frequencyHandled, integrateRunnable, retime } from './sched';
 import {
   FLAG_BACKGROUND,
   MODE_SPIN_EVENT,
@@ -52,14 +66,14 @@ export function watchdogInit(nrPackages: u32): void {
 /** System events beside the packages': the watchdog's and the energy sample's. */
 export const SYSTEM_EVENTS: u32 = 2;
 
-/** The end of the trace: its energy is what has been used up to here. */
-export function onEnergyEnd(): void {
+/** The end of the trace: what the run draws and does later, while it drains, is not the trace's. */
+export function onTraceEnd(): void {
   systemSet(packages + 1, CLASS_SAMPLE, u64.MAX_VALUE);
-  takeEnergy(now);
+  takeWindow(now);
 }
 
-/** Takes the energy up to `time`, once. */
-export function takeEnergy(time: u64): void {
+/** Takes energy, busy time and queue lengths up to `time`, once; later than now means that the machine idles until then. */
+export function takeWindow(time: u64): void {
   if (counter(ENERGY_TAKEN) != 0) return;
   setCounter(ENERGY_TAKEN, 1);
   let cores: u64 = 0;
@@ -68,6 +82,16 @@ export function takeEnergy(time: u64): void {
   for (let pkg: u32 = 0; pkg < packages; pkg++) uncores += energyPackage(pkg, time);
   setCounter(ENERGY_CORES, cores);
   setCounter(ENERGY_UNCORES, uncores);
+  let busy: u64 = 0;
+  for (let c: u32 = 0; c < nrCpus << CPU_SHIFT; c += 1 << CPU_SHIFT) {
+    busy += load<u64>(c, CPU_BUSY_NS);
+    if (load<u32>(c, CPU_CURR) != 0) busy += now - load<u64>(c, CPU_STATE_SINCE);
+  }
+  setCounter(WINDOW_BUSY, busy);
+  integrateRunnable();
+  setCounter(WINDOW_RUNNABLE, counter(RUNNABLE_AREA));
+  integrateQueue();
+  setCounter(WINDOW_QUEUE, counter(QUEUE_AREA));
 }
 
 /** The frequency event of the package in system slot `leaf` - CPUs. */
