@@ -102,8 +102,22 @@ function resolveKernel(config: Config, profile: Machine, cpus: number, mistakes:
   };
 }
 
+type GivenAssignment = NonNullable<Config['workload']['serverless']>['assignment'];
+
+/** Whose the keys of an assignment are. */
+const ASSIGNMENT_KEYS = {
+  bucket_size: ['iatchbl', 'iatchbl-as-coded'],
+  on_full: ['iatchbl', 'first-fit', 'warm-core-maximus'],
+  retry: ['iatchbl-as-coded'],
+  rebalance: ['consistent-hash'],
+  base: ['guardrails'],
+  tightness: ['guardrails'],
+  map: ['static'],
+  otherwise: ['static'],
+} as const satisfies Partial<Record<keyof GivenAssignment, readonly string[]>>;
+
 function resolveAssignment(
-  given: NonNullable<Config['workload']['serverless']>['assignment'],
+  given: GivenAssignment,
   { domains, policy, mistakes }: Placement,
 ): ResolvedAssignment {
   const path = ['workload', 'serverless', 'assignment'];
@@ -111,15 +125,51 @@ function resolveAssignment(
   if (name !== 'none' && domains === undefined) {
     mistakes.add([...path, 'policy'], `policy ${policy.name} has no domains to assign invocations to`);
   }
-  if (name === 'iatchbl') {
-    return { policy: name, bucket_size: given.bucket_size ?? '4s', on_full: given.on_full ?? 'unmapped' };
+  for (const [key, owners] of Object.entries(ASSIGNMENT_KEYS)) {
+    if (Reflect.get(given, key) === undefined || (owners as readonly string[]).includes(name)) continue;
+    const who = key === 'bucket_size' ? 'IATCHBL' : owners.join(', ');
+    mistakes.add([...path, key], `only ${who} has it; the assignment here is ${name}`);
   }
-  for (const key of ['bucket_size', 'on_full'] as const) {
-    if (given[key] !== undefined) {
-      mistakes.add([...path, key], `only IATCHBL has it; the assignment here is ${name}`);
-    }
+  for (const [id, domain] of [...Object.entries(given.map ?? {}), ['otherwise', given.otherwise] as const]) {
+    if (typeof domain !== 'number' || domains === undefined || domain < domains) continue;
+    const place = id === 'otherwise' ? [...path, id] : [...path, 'map', id];
+    mistakes.add(place, `there are domains 0 to ${domains - 1}, not ${domain}`);
   }
-  return { policy: name };
+  const bucket_size = given.bucket_size ?? '4s';
+  const on_full = given.on_full ?? 'unmapped';
+  switch (name) {
+    case 'iatchbl':
+      return { policy: name, bucket_size, on_full };
+    case 'iatchbl-as-coded':
+      return { policy: name, bucket_size, retry: given.retry ?? '200ms' };
+    case 'first-fit':
+    case 'warm-core-maximus':
+      return { policy: name, on_full };
+    case 'consistent-hash':
+      return { policy: name, rebalance: given.rebalance ?? 'none' };
+    case 'guardrails':
+      return { policy: name, base: given.base ?? 2, tightness: given.tightness ?? 1 };
+    case 'static':
+      return { policy: name, map: given.map ?? {}, otherwise: given.otherwise ?? 'unmapped' };
+    default:
+      return { policy: name };
+  }
+}
+
+function checkWorkerQueue(
+  { worker }: NonNullable<Config['workload']['serverless']>,
+  assignment: ResolvedAssignment,
+  mistakes: Mistakes,
+): void {
+  if (worker.queue !== 'none') return;
+  const path = ['workload', 'serverless', 'worker'];
+  const waits =
+    assignment.policy === 'iatchbl-as-coded' || ('on_full' in assignment && assignment.on_full === 'wait');
+  if (waits)
+    mistakes.add([...path, 'queue'], `without a queue ${assignment.policy} cannot wait for a domain`);
+  for (const key of ['queue_limit', 'bypass'] as const) {
+    if (worker[key] !== undefined) mistakes.add([...path, key], 'there is no queue');
+  }
 }
 
 function resolveServerless(
@@ -134,13 +184,22 @@ function resolveServerless(
     }
   }
   const { load_scale, ...rest } = given;
+  const assignment = resolveAssignment(given.assignment, placement);
+  checkWorkerQueue(given, assignment, placement.mistakes);
+  const { keep_alive } = given;
+  const timed = keep_alive.policy === 'fixed' || keep_alive.policy === 'histogram';
   return {
     ...rest,
+    keep_alive: {
+      ...keep_alive,
+      ...(timed ? { time: keep_alive.time ?? '10min' } : {}),
+      ...(keep_alive.policy === 'histogram' ? { bin: keep_alive.bin ?? '1min' } : {}),
+    },
     ...(given.offered_load === undefined && !isClosed ? { load_scale: load_scale ?? 1 } : {}),
     ...(isClosed
       ? { closed: given.closed ?? { clients_per_function: 1, invocations: 200, think: '0s' } }
       : {}),
-    assignment: resolveAssignment(given.assignment, placement),
+    assignment,
   };
 }
 

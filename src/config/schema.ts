@@ -53,7 +53,21 @@ export type ResolvedSource = Omit<SourceConfig, 'spawn'> & { spawn?: ResolvedSpa
 
 export type ResolvedAssignment =
   | { policy: 'iatchbl'; bucket_size: string; on_full: 'unmapped' | 'wait' }
-  | { policy: 'round-robin' | 'function-hash' | 'none' };
+  | { policy: 'iatchbl-as-coded'; bucket_size: string; retry: string }
+  | { policy: 'first-fit' | 'warm-core-maximus'; on_full: 'unmapped' | 'wait' }
+  | { policy: 'consistent-hash'; rebalance: 'none' | 'iat' | 'utilisation' | 'energy' }
+  | { policy: 'guardrails'; base: number; tightness: number }
+  | { policy: 'static'; map: Record<string, number>; otherwise: number | 'unmapped' }
+  | {
+      policy:
+        | 'domain-zero'
+        | 'round-robin'
+        | 'round-robin-sticky'
+        | 'function-hash'
+        | 'least-running'
+        | 'random'
+        | 'none';
+    };
 type ServerlessConfig = NonNullable<Config['workload']['serverless']>;
 /** An open loop has exactly one of load_scale and offered_load, a closed one neither, but `closed`. */
 export type ResolvedServerless = Omit<ServerlessConfig, 'assignment'> & { assignment: ResolvedAssignment };

@@ -19,6 +19,17 @@ const MILLIWATTS_PER: Record<string, bigint> = { mW: 1n, W: 1_000n, kW: 1_000_00
 /** Longest time a config may state: 2^62 ns, about 146 years, so that sums of two stay within a u64. */
 const MAX_NS = 1n << 62n;
 
+/** A size of memory, "512MB" or "4GB" (1024 MB); canonical in MB. */
+export const MEMORY_PATTERN = /^\s*(\d+(?:\.\d+)?)\s*(MB|GB)\s*$/;
+
+/** MB of "4GB", rounded up. */
+export function megabytes(text: string): number {
+  const match = MEMORY_PATTERN.exec(text);
+  if (match === null)
+    throw new VtimeError('config_value', `"${text}" is not a size of memory like "4GB"`, { value: text });
+  return Math.ceil(Number(match[1]) * (match[2] === 'GB' ? 1024 : 1));
+}
+
 export const DURATION_EXAMPLE = '"3ms", "1.5us", "2h"';
 export const RATE_EXAMPLE = '"43.2/s", "5000/min"';
 

@@ -10,16 +10,18 @@ import { columnsOf, UNKNOWN_DURATION_NS } from '../trace/invocations.js';
 import { loadProfiles, mapProfiles } from '../trace/profiles.js';
 import { countsMatrix, functionRows, invocationTotals, type Trace, traceShape } from '../trace/schema.js';
 import { type FunctionSelection, selectFunctions, selectMinutes } from '../trace/select.js';
+import {
+  checkStaticMap,
+  compileColdStart,
+  encodeAssignment,
+  encodeContainers,
+  encodeQueue,
+  staticDomain,
+  UNKNOWN_MEMORY_MB,
+} from './controlplane.js';
 import { choosePollers, compileFunction, cpusUsed, hashName } from './functions.js';
 import type { Model } from './model.js';
 import type { ProgramCompiler } from './program.js';
-
-const ASSIGNMENTS = {
-  none: abi.ASSIGN_NONE,
-  iatchbl: abi.ASSIGN_IATCHBL,
-  'round-robin': abi.ASSIGN_ROUND_ROBIN,
-  'function-hash': abi.ASSIGN_FUNCTION_HASH,
-} as const;
 
 /** A server master wakes about once a second for about 0.1 ms (SCHEDULING.md of the paper's set-up: iluvatar-faas). */
 const MASTER_SLEEP: Time = { uniform: ['0.9s', '1.1s'] };
@@ -103,6 +105,10 @@ export function encodeServerless(
       : undefined;
   const rows = functionRows(trace);
   const totals = invocationTotals(trace);
+  checkStaticMap(
+    rows.map(({ function_id }) => function_id),
+    given,
+  );
   const { interval_ns } = traceShape(trace);
   const stretched_ns = BigInt(Math.round(interval_ns * given.time_scale));
   const length_ns = stretched_ns * BigInt(length);
@@ -133,6 +139,8 @@ export function encodeServerless(
 
   if (isOpen) encodeCounts(model, trace, stretched_ns, load_scale);
   encodeWorker(model, compiler, given);
+  encodeQueue(model, given);
+  encodeContainers(model, given);
   const sections = {
     functions: model.section(abi.SECTION_FUNCTIONS),
     sources: model.section(abi.SECTION_SOURCES),
@@ -149,10 +157,17 @@ export function encodeServerless(
         ? isOpen
           ? prewarm((rate * fits[f].mean_ns) / 1e9, concurrencyOf(model, given))
           : given.closed!.clients_per_function
-        : given.containers;
+        : given.containers === 'none'
+          ? 0
+          : given.containers;
     containers += prewarmed;
     const pastRate = past === undefined ? 0 : (past[f] * load_scale) / (history * Number(stretched_ns));
-    sections.functions.u32(fn, abi.FN_PC, compileFunction(compiler, profile, pollers.get(f), model.cpus));
+    const entry = compileFunction(compiler, profile, pollers.get(f), model.cpus);
+    sections.functions.u32(fn, abi.FN_PC, entry);
+    sections.functions.u32(fn, abi.FN_COLD_PC, compileColdStart(compiler, given, entry));
+    sections.functions.u32(fn, abi.FN_MEMORY_MB, Math.ceil(row.memory_mb ?? UNKNOWN_MEMORY_MB));
+    sections.functions.u32(fn, abi.FN_DOMAIN, staticDomain(row.function_id, given));
+    sections.functions.u64(fn, abi.FN_EXPECTED, Math.round(fits[f].mean_ns));
     sections.functions.u32(fn, abi.FN_CPUS, 1);
     sections.functions.u32(fn, abi.FN_CONTAINERS, prewarmed);
     sections.functions.u32(fn, abi.FN_STATS, stats);
@@ -186,12 +201,7 @@ export function encodeServerless(
   model.set(abi.P_CONTROL_STATS, model.addClass('control plane', 'control-plane'));
   model.set(abi.P_MASTER_STATS, model.addClass('server masters', 'server-masters'));
 
-  const { assignment } = given;
-  model.set(abi.P_ASSIGN, ASSIGNMENTS[assignment.policy]);
-  if (assignment.policy === 'iatchbl') {
-    model.set(abi.P_BUCKET_NS, durationNs(assignment.bucket_size));
-    model.set(abi.P_ON_FULL_WAIT, assignment.on_full === 'wait' ? 1 : 0);
-  }
+  encodeAssignment(model, given);
   model.set(abi.P_CONTAINER_CLASS, config.policy.name === 'eevdf' ? abi.CLASS_FAIR : abi.CLASS_EXT);
 
   const rules: Record<string, number> = {};
@@ -223,8 +233,9 @@ export function encodeServerless(
 }
 
 function concurrencyOf(model: Model, { worker }: ResolvedServerless): number {
-  if (worker.concurrency === 'cpus') return model.cpus;
-  return worker.concurrency === 'unlimited' ? 0 : worker.concurrency;
+  if (worker.concurrency === 'unlimited') return 0;
+  const permits = worker.concurrency === 'cpus' ? model.cpus : worker.concurrency;
+  return Math.min(0xffffffff, Math.max(1, Math.floor(permits * worker.overcommit)));
 }
 
 /** Containers that a Poisson number of calls under way exceeds about once in a thousand: mean + 3 √mean, at least 1. */
@@ -260,6 +271,7 @@ function encodeWorker(model: Model, compiler: ProgramCompiler, given: ResolvedSe
       { loop: { times: 'forever', do: [{ run: MASTER_RUN }, { sleep: MASTER_SLEEP, disk: false }] } },
     ]);
     model.set(abi.P_MASTER_PC, loop);
+    model.set(abi.P_MASTER_PARK_PC, compiler.emit({ op: abi.OP_BLOCK }));
   }
 }
 

@@ -9,6 +9,7 @@ import {
   filePath,
   flag,
   fraction,
+  memory,
   oneOf,
   positiveDuration,
   section,
@@ -79,16 +80,71 @@ const closed = section({
   think: time.prefault('0s'),
 });
 
+/** The policies of SCHEDULING.md §4; what each does stands in assembly/workload/. */
+export const ASSIGNMENT_POLICIES = [
+  'iatchbl',
+  'iatchbl-as-coded',
+  'domain-zero',
+  'round-robin',
+  'round-robin-sticky',
+  'function-hash',
+  'consistent-hash',
+  'guardrails',
+  'least-running',
+  'static',
+  'warm-core-maximus',
+  'first-fit',
+  'random',
+  'none',
+] as const;
+
+const domainNumber = count(0, 511);
+
 const assignment = section({
-  policy: oneOf('iatchbl', 'round-robin', 'function-hash', 'none').optional(),
+  policy: oneOf(...ASSIGNMENT_POLICIES)
+    .optional()
+    .describe('Which domain serves an invocation. Default: iatchbl where there are domains.'),
   bucket_size: positiveDuration
     .optional()
     .describe("Width of a bucket of inter-arrival times, in the trace's time (default 4s). IATCHBL only."),
   on_full: oneOf('unmapped', 'wait')
     .optional()
     .describe(
-      'What becomes of an invocation that finds no domain with free CPUs (default unmapped). IATCHBL only.',
+      'What becomes of an invocation that finds no domain with free CPUs (default unmapped). iatchbl, first-fit and ' +
+        'warm-core-maximus; as coded, IATCHBL waits.',
     ),
+  retry: positiveDuration
+    .optional()
+    .describe(
+      'The head of the queue tries again after this time without a release (default 200ms). iatchbl-as-coded only.',
+    ),
+  rebalance: oneOf('none', 'iat', 'utilisation', 'energy')
+    .optional()
+    .describe(
+      'Every 2 × domains requests, move a function from the domain with the highest arrival rate, CPU time or energy ' +
+        'to the one with the lowest (default none). consistent-hash only.',
+    ),
+  base: z
+    .number({ error: (issue) => `expected a number above 1, got ${show(issue.input)}` })
+    .gt(1, { error: (issue) => `expected a number above 1, got ${show(issue.input)}` })
+    .max(1000, { error: 'expected a number up to 1000' })
+    .optional()
+    .describe('c: a rank holds expected times from c^rank to c^(rank+1) ms (default 2). guardrails only.'),
+  tightness: factor('a factor on c^(rank+1)', 1000)
+    .optional()
+    .describe(
+      'g: how far the work sent to a domain may lead, in units of c^(rank+1) (default 1). guardrails only.',
+    ),
+  map: z
+    .record(z.string(), domainNumber)
+    .optional()
+    .describe('Beginnings of function ids to domain numbers. static only.'),
+  otherwise: z
+    .union([domainNumber, z.literal('unmapped')], {
+      error: (issue) => `expected a domain's number or "unmapped", got ${show(issue.input)}`,
+    })
+    .optional()
+    .describe('Domain of the functions that are not in the map (default unmapped). static only.'),
 });
 
 const worker = section({
@@ -99,7 +155,21 @@ const worker = section({
     })
     .default('cpus')
     .describe("Invocations running at once; `cpus` is the machine's count."),
-  queue: oneOf('fcfs').default('fcfs'),
+  overcommit: factor('permits and CPUs of a domain promised for each there is', 1000)
+    .default(1)
+    .describe("Factor on the permits, and on the CPUs of each domain in the assignment's eyes."),
+  queue: oneOf('fcfs', 'shortest-expected', 'earliest-deadline', 'smallest-iat', 'cold-last', 'none')
+    .default('fcfs')
+    .describe(
+      'Who is next: earliest-deadline is arrival + expected time, cold-last puts those without a warm container ' +
+        'behind the others; with none, invocations start at once and without a permit.',
+    ),
+  queue_limit: count(1, 0xffffffff)
+    .optional()
+    .describe('Most invocations waiting; others are dropped and counted. Default: no bound.'),
+  bypass: positiveDuration
+    .optional()
+    .describe('An invocation that finds a warm container and is expected to take less needs no permit.'),
   threads: count(1, 4096).default(4).describe('Control-plane tasks, in the fair class.'),
   overhead: oneOf('cpu', 'delay')
     .default('cpu')
@@ -129,6 +199,55 @@ const pollers = section({
     ),
 });
 
+const coldStart = section({
+  duration: time
+    .prefault('0s')
+    .describe('How long a container takes to start when an invocation finds none free.'),
+  mode: oneOf('delay', 'cpu')
+    .default('delay')
+    .describe("Whether a start only passes, or is CPU work of the container's worker."),
+  failure: fraction
+    .default(0)
+    .describe('Probability that a start fails; its invocation is dropped and counted.'),
+});
+
+const keepAlive = section({
+  policy: oneOf('forever', 'none', 'fixed', 'lru', 'histogram')
+    .default('forever')
+    .describe(
+      'Idle containers: kept, removed at once, kept for a time, kept within a bound, or unloaded and started again by ' +
+        "the function's own idle times (hybrid histogram).",
+    ),
+  time: positiveDuration
+    .optional()
+    .describe('How long (default 10min): fixed, and histogram while it knows too little.'),
+  bin: positiveDuration
+    .optional()
+    .describe('Width of a bin of idle times, of 240 (default 1min). histogram only.'),
+  containers: count(1, 65535)
+    .optional()
+    .describe(
+      'Most containers; the least recently used idle one makes room, or the invocation waits for room.',
+    ),
+  memory: memory
+    .optional()
+    .describe("Most memory of all containers, by the trace's memory (128 MB where unknown)."),
+}).superRefine((value, context) => {
+  if (value.policy === 'lru' && value.containers === undefined && value.memory === undefined) {
+    context.addIssue({
+      code: 'custom',
+      message: 'policy "lru" needs containers or memory',
+      path: ['policy'],
+    });
+  }
+  if (value.time !== undefined && value.policy !== 'fixed' && value.policy !== 'histogram') {
+    context.addIssue({ code: 'custom', message: `policy "${value.policy}" has no time`, path: ['time'] });
+  }
+  if (value.bin !== undefined && value.policy !== 'histogram') {
+    context.addIssue({ code: 'custom', message: `policy "${value.policy}" has no bins`, path: ['bin'] });
+  }
+});
+
 export const serverless = section({
   trace: filePath.describe('Name of a bundled trace, or a path.'),
   functions: functions.prefault({}),
@@ -145,13 +264,22 @@ export const serverless = section({
   loop: oneOf('open', 'closed').default('open'),
   closed: closed.optional(),
   containers: z
-    .union([z.literal('auto'), count(1, 100_000)], {
-      error: (issue) => `expected "auto" or a whole number of at least 1, got ${show(issue.input)}`,
+    .union([z.enum(['auto', 'none']), count(1, 100_000)], {
+      error: (issue) => `expected "auto", "none" or a whole number of at least 1, got ${show(issue.input)}`,
     })
     .default('auto')
-    .describe('Prewarmed containers per function; auto: as many as the trace needs.'),
+    .describe(
+      'Prewarmed containers per function; auto: as many as the trace needs; none: the first invocation starts one.',
+    ),
   assignment: assignment.prefault({}),
   worker: worker.prefault({}),
+  cold_start: coldStart.prefault({}),
+  keep_alive: keepAlive.prefault({}),
+  timeout: positiveDuration
+    .optional()
+    .describe(
+      'Clients give up this long after sending: what waits leaves, what runs is served and not counted as completed.',
+    ),
   pollers: pollers.prefault({}),
   server_master: flag().default(true).describe("Each container's server master wakes about once a second."),
 }).superRefine((value, context) => {

@@ -90,6 +90,11 @@ export const hertz = text('a frequency', '"250Hz"', units.HERTZ_PATTERN, (value)
 export const power = text('a power', '"95W"', units.WATT_PATTERN, (value) =>
   units.formatWatts(units.milliwatts(value)),
 );
+export const memory = text('a size of memory', '"4GB"', units.MEMORY_PATTERN, (value) => {
+  const mb = units.megabytes(value);
+  if (mb < 1) throw new VtimeError('config_value', `"${value}" must be at least 1 MB`);
+  return `${mb}MB`;
+});
 export const cpuList = text('a list of CPUs', '"0-3,8"', units.CPU_LIST_PATTERN, (value) =>
   units.formatCpuList(units.parseCpuList(value)),
 );
