@@ -11,7 +11,7 @@
 import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
 import { arenaAllocate, arenaReset } from './core/arena';
 import { COUNTERS_USED } from './core/counters';
-import { failure, failureCpu, failureDetail, failureTask } from './core/failure';
+import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureTask } from './core/failure';
 import { ARENA, COUNTERS } from './core/layout';
 import { now } from './kernel/events';
 import { loadModel } from './model';
@@ -60,6 +60,14 @@ export function failureCpuIndex(): u32 {
 
 export function failureNumber(): u64 {
   return failureDetail;
+}
+
+export function failureDsqIndex(): u32 {
+  return failureDsq;
+}
+
+export function failureOtherSlot(): u32 {
+  return failureOther;
 }
 
 /** Address of the run counters: R_… in abi.ts, u64 each. */

@@ -229,8 +229,8 @@ function startTasks(): void {
   schedInit();
   fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
   extInit();
-  opsInit();
   watchdogInit(packageCount());
+  opsInit();
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) maskSet(IDLE_MASK, cpu);
 
   const queues = section(SECTION_QUEUES);

@@ -29,6 +29,7 @@ import {
   CLASS_IDLE_EXIT,
   CLASS_TICK,
   CLASS_WAKE,
+  CLASS_SAMPLE,
   CLASS_WATCHDOG,
   eventsDefer,
   eventsFlush,
@@ -48,7 +49,7 @@ import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
-import { onTraceEnd, onFrequency, onWatchdog } from './kernel/watchdog';
+import { onTraceEnd, onFrequency, onPolicyTimer, onWatchdog } from './kernel/watchdog';
 import { onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
@@ -132,7 +133,8 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
       if (eventClass >= CLASS_FREQUENCY) {
         if (eventClass == CLASS_FREQUENCY) onFrequency(slot);
         else if (eventClass == CLASS_WATCHDOG) onWatchdog();
-        else onTraceEnd();
+        else if (eventClass == CLASS_SAMPLE) onTraceEnd();
+        else onPolicyTimer();
       } else {
         const c = slot << CPU_SHIFT;
         eventsDefer(c);

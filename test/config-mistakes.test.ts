@@ -112,7 +112,8 @@ test('policy', () => {
   refuses('policy: {name: domain}', '1:16 policy.name: unknown policy "domain"; did you mean "domains"?');
   refuses(
     'policy: {slice: 3ms}',
-    '1:1 policy.name: missing; known policies are eevdf, domains, global-fifo, percpu-fifo, global-vtime, weighted-vtime',
+    '1:1 policy.name: missing; known policies are eevdf, domains, domains-as-coded, global-fifo, percpu-fifo, ' +
+      'global-vtime, weighted-vtime, central, five-level, nest, shortest-remaining, sfs',
   );
   refuses(
     'policy: {name: global-fifo, slice: 3}',

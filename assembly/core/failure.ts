@@ -31,12 +31,23 @@ export let failure: u32 = 0;
 export let failureTask: u32 = 0;
 export let failureCpu: u32 = 0;
 export let failureDetail: u64 = 0;
+/** Where a starved task waits: DSQ index, NONE = in no DSQ; and slot of the task that runs on its CPU, 0 = none. */
+export let failureDsq: u32 = 0xffffffff;
+export let failureOther: u32 = 0;
 
 export function failureReset(): void {
   failure = 0;
   failureTask = 0;
   failureCpu = 0;
   failureDetail = 0;
+  failureDsq = 0xffffffff;
+  failureOther = 0;
+}
+
+/** Says where the task of the failure waits and who is served instead. */
+export function failureChain(dsq: u32, other: u32): void {
+  failureDsq = dsq;
+  failureOther = other;
 }
 
 export function fail(code: u32, task: u32, cpu: u32, detail: u64): void {

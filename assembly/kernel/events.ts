@@ -25,6 +25,7 @@ export const CLASS_BALANCE: u32 = 6;
 export const CLASS_FREQUENCY: u32 = 7;
 export const CLASS_WATCHDOG: u32 = 8;
 export const CLASS_SAMPLE: u32 = 9;
+export const CLASS_POLICY_TIMER: u32 = 10;
 
 /** Lanes of a CPU, as offsets into its record. */
 export const LANE_COMPLETION: u32 = 0;

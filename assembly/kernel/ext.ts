@@ -15,6 +15,7 @@ import {
   opsRunning,
   opsSelectCpu,
   opsStopping,
+  opsTick,
 } from '../policy/ops';
 import { CPU_CURR } from './cpu';
 import {
@@ -31,7 +32,7 @@ import {
   dsqRemove,
 } from './dsq';
 import { resched } from './events';
-import { maskAddress, maskClear, maskFirstAnd, maskTest, nrCpus } from './mask';
+import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus } from './mask';
 import { noteDispatch, noteLocal, taskMove, wakeIdleCpu } from './sched';
 import {
   FLAG_QUEUED,
@@ -180,7 +181,7 @@ export function extPick(cpu: u32, prev: u32): u32 {
     if (load<u64>(t, TASK_SLICE) == 0) store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
     return t;
   }
-  if (prevQueued && !enqLast) {
+  if (prevQueued && !enqLast && allowed(prev, cpu)) {
     store<u64>(prev, SLICE_DEFAULT, TASK_SLICE);
     return prev;
   }
@@ -191,6 +192,11 @@ export function extPick(cpu: u32, prev: u32): u32 {
 export function extPutPrev(cpu: u32, t: u32, next: u32): void {
   if (!queued(t)) return;
   opsStopping(t, true);
+  if (!allowed(t, cpu)) {
+    // Its mask was changed while it ran here: migration_cpu_stop() takes it away.
+    moveToAllowed(t);
+    return;
+  }
   if (load<u64>(t, TASK_SLICE) != 0) {
     dispatchEnqueue(dsqLocal(cpu), t, ENQ_HEAD);
     return;
@@ -204,6 +210,7 @@ export function extSetNext(cpu: u32, t: u32): void {
 }
 
 export function extTick(cpu: u32, t: u32): void {
+  opsTick(t);
   if (load<u64>(t, TASK_SLICE) == 0) resched(cpu);
 }
 
@@ -211,6 +218,34 @@ export function extTick(cpu: u32, t: u32): void {
 export function extYield(cpu: u32, t: u32): void {
   store<u64>(t, 0, TASK_SLICE);
   resched(cpu);
+}
+
+/** set_cpus_allowed_ptr(): a queued task is taken out and enqueued anew, a running one leaves a CPU it may not use. */
+export function extSetAffinity(t: u32, mask: u32): void {
+  store<u32>(t, mask, TASK_MASK);
+  if (!queued(t)) return;
+  const cpu = load<u32>(t, TASK_CPU);
+  if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) {
+    if (!allowed(t, cpu)) {
+      store<u64>(t, 0, TASK_SLICE);
+      resched(cpu);
+    }
+    return;
+  }
+  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) {
+    opsDequeue(t);
+    dsqRemove(t);
+  }
+  if (allowed(t, cpu)) doEnqueue(t, cpu, 0);
+  else moveToAllowed(t);
+}
+
+/** Enqueues a task on the lowest CPU of its mask. */
+function moveToAllowed(t: u32): void {
+  const cpu = maskFirstAnd(maskAddress(load<u32>(t, TASK_MASK)), maskAddress(0)) as u32;
+  taskMove(t, cpu);
+  doEnqueue(t, cpu, 0);
+  if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(cpu);
 }
 
 // ---- what policies call ---------------------------------------------------------------------------------
@@ -264,10 +299,18 @@ function setSlice(t: u32, slice: u64): void {
   else if (load<u64>(t, TASK_SLICE) == 0) store<u64>(t, 1, TASK_SLICE);
 }
 
-/** consume_dispatch_q(): moves the first task of d that may run on `cpu` into the CPU's local DSQ. */
-function consume(d: u32, cpu: u32): bool {
+/** The first task of d that may run on `cpu`, 0 if there is none. */
+// @ts-ignore: decorator
+@inline
+export function dsqFirstAllowed(d: u32, cpu: u32): u32 {
   let t = dsqFirst(d);
   while (t != 0 && !allowed(t, cpu)) t = dsqNext(d, t);
+  return t;
+}
+
+/** consume_dispatch_q(): moves the first task of d that may run on `cpu` into the CPU's local DSQ. */
+function consume(d: u32, cpu: u32): bool {
+  const t = dsqFirstAllowed(d, cpu);
   if (t == 0) return false;
   if (dequeueOnLeave && d > DSQ_GLOBAL) opsDequeue(t);
   dsqRemove(t);
@@ -284,6 +327,15 @@ export function dsqMoveToLocal(d: u32): bool {
   return true;
 }
 
+/** scx_bpf_dsq_move() inside dispatch(): the first task of d that may run on `cpu` goes into that CPU's local DSQ. */
+export function dsqMoveToCpu(d: u32, cpu: u32): bool {
+  if (cpu == dispatchCpu) return dsqMoveToLocal(d);
+  if (!consume(d, cpu)) return false;
+  dispatchMoved++;
+  if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(cpu);
+  return true;
+}
+
 /** scx_bpf_kick_cpu() */
 export function kickCpu(cpu: u32, flags: u32): void {
   count(KICKS);
@@ -295,6 +347,13 @@ export function kickCpu(cpu: u32, flags: u32): void {
   if ((flags & KICK_IDLE) != 0) return;
   if ((flags & KICK_PREEMPT) != 0 && load<u8>(curr, TASK_CLASS) == CLASS_EXT) store<u64>(curr, 0, TASK_SLICE);
   resched(cpu);
+}
+
+/** Kicks every idle CPU of a mask. */
+export function kickIdleCpus(mask: usize): void {
+  for (let cpu = maskFirstAnd(IDLE_MASK, mask); cpu >= 0; cpu = maskNextAnd(IDLE_MASK, mask, (cpu as u32) + 1)) {
+    kickCpu(cpu as u32, KICK_IDLE);
+  }
 }
 
 /** scx_bpf_test_and_clear_cpu_idle() */

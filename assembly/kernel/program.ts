@@ -42,7 +42,7 @@ import { count, INSTRUCTIONS } from '../core/counters';
 import { drawValue } from '../core/distribution';
 import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
 import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT, TEMPLATE_SHIFT, TEMPLATES } from '../core/layout';
-import { draw64, entityKey, mulQ32 } from '../core/random';
+import { draw64, entityKey, mulQ32, PURPOSE_POLICY, streamKey } from '../core/random';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
 import {
   BARRIER_OWNER,
@@ -56,7 +56,7 @@ import {
 } from './barrier';
 import { CPU_WORK_BEGIN } from './cpu';
 import { now, resched, timerSet } from './events';
-import { extYield } from './ext';
+import { extSetAffinity, extYield } from './ext';
 import { fairYield } from './fair';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
@@ -67,6 +67,7 @@ import {
   FLAG_BACKGROUND,
   FLAG_CONTROL,
   FLAG_MAIN,
+  FLAG_POLLED,
   FLAG_WAKE_PENDING,
   MODE_NONE,
   MODE_RUN,
@@ -135,6 +136,51 @@ function operand(t: u32, i: usize): u64 {
   if ((flags & FLAG_OVERHEAD) != 0) return load<u64>(load<u32>(t, TASK_JOB), JOB_OVERHEAD);
   return value;
 }
+
+// ---- what policies may know of a program ----------------------------------------------------------------
+
+/** Bytes of code that an instruction stands for; a burst is anywhere in them, a poll in the first few, a blocking call at the first. */
+const CODE_SHIFT: u64 = 12;
+const CODE_BASE: u64 = 0x400000;
+const POLL_BYTES: u64 = 4;
+
+/**
+ * Where a task's instruction pointer is as it stops or at a tick. Sample number `sample` of the task is a draw of its own:
+ * the program's draws are the same whether or not somebody looks.
+ */
+export function instructionPointer(t: u32, sample: u64): u64 {
+  const pc = load<u32>(t, TASK_PC);
+  const at = CODE_BASE + (((pc != 0 ? pc - 1 : 0) as u64) << CODE_SHIFT);
+  const mode = load<u8>(t, TASK_MODE);
+  if (mode == MODE_NONE) return at;
+  const draw = draw64(streamKey(load<u64>(t, TASK_KEY), PURPOSE_POLICY, 0), sample);
+  return at + (mode == MODE_RUN ? draw >> (64 - CODE_SHIFT) : draw % POLL_BYTES);
+}
+
+/** Instructions that an oracle looks ahead to find the next use of the CPU. */
+const LOOK_AHEAD: u32 = 16;
+
+/** What is left of the task's CPU burst, or the whole of its next one, ns at the reference frequency; 0 if it waits first. */
+export function burstLeft(t: u32): u64 {
+  if (load<u8>(t, TASK_MODE) == MODE_RUN) return load<u64>(t, TASK_WORK) / referenceMhz;
+  let pc = load<u32>(t, TASK_PC);
+  for (let k: u32 = 0; k < LOOK_AHEAD && pc < programLength; k++) {
+    const i = program + ((pc as usize) << 4);
+    const op = load<u8>(i) as u32;
+    if (op == OP_RUN) {
+      const draws = load<u32>(t, TASK_DRAW);
+      const length = operand(t, i);
+      store<u32>(t, draws, TASK_DRAW);
+      return length;
+    }
+    if (op == OP_JUMP) pc = load<u32>(i, 4);
+    else if (op == OP_SET) pc++;
+    else return 0;
+  }
+  return 0;
+}
+
+// ---- jobs -----------------------------------------------------------------------------------------------
 
 /** The job is served by t from now on; its draws are the job's, whoever serves it. */
 export function attachJob(t: u32, j: u32, stage: u64): void {
@@ -227,7 +273,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     case OP_SPIN: {
       const begin = load<u64>(c, CPU_WORK_BEGIN);
       store<u64>(t, (begin > now ? begin : now) + operand(t, i), TASK_WORK);
-      store<u8>(t, MODE_SPIN, TASK_MODE);
+      poll(t, MODE_SPIN);
       return TIMED;
     }
     case OP_RECEIVE:
@@ -303,7 +349,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       const b = a << BARRIER_SHIFT;
       if (load<u32>(b, BARRIER_SIGNALLED) != 0) return CONTINUE;
       barrierAddWaiter(b, t);
-      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+      poll(t, MODE_SPIN_EVENT);
       return TIMED;
     }
     case OP_SIGNAL:
@@ -311,6 +357,11 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       barrierRelease(a << BARRIER_SHIFT, (c >> CPU_SHIFT) as i32, t);
       return CONTINUE;
     case OP_AFFINITY: {
+      const target = load<u64>(i, 8);
+      if (target != 0) {
+        setAffinity(templateTask(((target >> 32) as u32) - 1, target as u32), a);
+        return CONTINUE;
+      }
       store<u32>(t, a, TASK_MASK);
       if (a == 0 || maskTest(maskAddress(a), c >> CPU_SHIFT)) return CONTINUE;
       // The current CPU is no longer allowed: leave it and be placed anew.
@@ -362,6 +413,19 @@ function leaveJob(t: u32): void {
   }
 }
 
+/** Another task's mask. The host lets ext tasks only be restricted from outside. */
+function setAffinity(t: u32, mask: u32): void {
+  if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extSetAffinity(t, mask);
+  else store<u32>(t, mask, TASK_MASK);
+}
+
+// @ts-ignore: decorator
+@inline
+function poll(t: u32, mode: u8): void {
+  store<u8>(t, mode, TASK_MODE);
+  store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_POLLED) as u16, TASK_FLAGS);
+}
+
 function receive(q: u32, c: u32, t: u32): u32 {
   const j = queuePop(q);
   if (j != 0) {
@@ -387,7 +451,7 @@ function finish(c: u32, t: u32): void {
 function wait(flags: u32, c: u32, t: u32): u32 {
   store<u32>(t, WAITS_IN_JOIN, TASK_WAIT_NEXT);
   if ((flags & FLAG_SPIN) != 0) {
-    store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+    poll(t, MODE_SPIN_EVENT);
     store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
     return TIMED;
   }
@@ -414,7 +478,7 @@ function barrier(b: u32, flags: u32, c: u32, t: u32): u32 {
   }
   barrierAddWaiter(b, t);
   if ((flags & FLAG_SPIN) != 0) {
-    store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
+    poll(t, MODE_SPIN_EVENT);
     return TIMED;
   }
   deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);

@@ -102,6 +102,8 @@ export const FLAG_MIGRATED: u32 = 64;
 export const FLAG_CONTROL: u32 = 128;
 /** Was woken before it blocked: the next block is skipped. */
 export const FLAG_WAKE_PENDING: u32 = 256;
+/** Has polled at least once. */
+export const FLAG_POLLED: u32 = 512;
 
 export const STATE_FREE: u8 = 0;
 export const STATE_RUNNABLE: u8 = 1;

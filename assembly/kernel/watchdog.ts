@@ -2,7 +2,7 @@
 // runnable for longer than the timeout, as the kernel's does every half timeout, and for work in the system that
 // nothing can move any more.
 
-import { CLASS_EXT, P_ENERGY_END_NS, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
+import { CLASS_EXT, NONE, P_ENERGY_END_NS, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
 import {
   ALIVE,
   counter,
@@ -17,16 +17,19 @@ import {
   WINDOW_QUEUE,
   WINDOW_RUNNABLE,
 } from '../core/counters';
-import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG } from '../core/failure';
-import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
+import { fail, FAIL_DEADLOCK, FAIL_WATCHDOG, failureChain } from '../core/failure';
+import { CPU_SHIFT, DSQ_SHIFT, TASK_SHIFT } from '../core/layout';
 import { energyCpu, energyPackage } from '../machine/energy';
 import { cpuMhz, frequencyEvaluate, frequencySet, frequencyTarget } from '../machine/frequency';
 import { cpuPackage } from '../machine/topology';
 import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
+import { opsTimer } from '../policy/ops';
 import { integrateQueue } from '../workload/workerqueue';
 import { CPU_BUSY_NS, CPU_CURR, CPU_STATE_SINCE } from './cpu';
-import { CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
+import { CLASS_POLICY_TIMER, CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
+import { extEnabled } from './ext';
+import { DSQ_NONE } from './dsq';
 import { fallBackToFair } from './fallback';
 import { nrCpus } from './mask';
 import { frequencyHandled, integrateRunnable, retime } from './sched';
@@ -37,6 +40,7 @@ import {
   STATE_SLEEPING,
   TASK_CLASS,
   TASK_CPU,
+  TASK_DSQ,
   TASK_FLAGS,
   TASK_JOB,
   TASK_MODE,
@@ -63,8 +67,18 @@ export function watchdogInit(nrPackages: u32): void {
   if (energyEnd != 0) systemSet(packages + 1, CLASS_SAMPLE, energyEnd);
 }
 
-/** System events beside the packages': the watchdog's and the energy sample's. */
-export const SYSTEM_EVENTS: u32 = 2;
+/** System events beside the packages': the watchdog's, the energy sample's, the policy's timer. */
+export const SYSTEM_EVENTS: u32 = 3;
+
+/** bpf_timer_start(): ops.timer() runs at `time`. */
+export function policyTimer(time: u64): void {
+  systemSet(packages + 2, CLASS_POLICY_TIMER, time);
+}
+
+export function onPolicyTimer(): void {
+  systemSet(packages + 2, CLASS_POLICY_TIMER, u64.MAX_VALUE);
+  if (extEnabled) opsTimer();
+}
 
 /** The end of the trace: what the run draws and does later, while it drains, is not the trace's. */
 export function onTraceEnd(): void {
@@ -123,6 +137,8 @@ export function onWatchdog(): void {
           fallBackToFair();
           return;
         }
+        const dsq = load<u32>(t, TASK_DSQ);
+        failureChain(dsq == DSQ_NONE ? NONE : dsq >> DSQ_SHIFT, load<u32>(cpu << CPU_SHIFT, CPU_CURR) >> TASK_SHIFT);
         fail(FAIL_WATCHDOG, t >> TASK_SHIFT, cpu, since);
         return;
       }

@@ -1,19 +1,31 @@
 // The ops table: one function per sched_ext callback, dispatching to the policy of the run. The kernel calls policies
 // through this file only, so native policies and translated BPF objects look the same to it. An absent callback costs
-// one switch that falls through.
+// one switch that falls through. The two policies of large sweeps are asked for first.
 
 import {
   P_POLICY,
+  POLICY_CENTRAL,
   POLICY_DOMAINS,
+  POLICY_DOMAINS_AS_CODED,
+  POLICY_FIVE_LEVEL,
   POLICY_GLOBAL_FIFO,
   POLICY_GLOBAL_VTIME,
+  POLICY_NEST,
   POLICY_PERCPU_FIFO,
+  POLICY_SFS,
+  POLICY_SHORTEST_REMAINING,
   POLICY_WEIGHTED_VTIME,
 } from '../abi';
 import { param } from '../core/counters';
+import * as central from './central';
 import * as domains from './domains';
+import * as domainsAsCoded from './domains_as_coded';
+import * as fiveLevel from './five_level';
 import * as globalFifo from './global_fifo';
+import * as nest from './nest';
 import * as percpuFifo from './percpu_fifo';
+import * as sfs from './sfs';
+import * as shortestRemaining from './shortest_remaining';
 import * as weightedVtime from './weighted_vtime';
 
 let policy: u32 = 0;
@@ -23,10 +35,18 @@ export function opsInit(): void {
   policy = param(P_POLICY) as u32;
   // global-vtime is weighted vtime over one domain of all CPUs.
   if (policy == POLICY_GLOBAL_VTIME) policy = POLICY_WEIGHTED_VTIME;
-  if (policy == POLICY_DOMAINS) domains.init();
-  else if (policy == POLICY_GLOBAL_FIFO) globalFifo.init();
-  else if (policy == POLICY_PERCPU_FIFO) percpuFifo.init();
-  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.init();
+  switch (policy) {
+    case POLICY_DOMAINS: domains.init(); break;
+    case POLICY_DOMAINS_AS_CODED: domainsAsCoded.init(); break;
+    case POLICY_GLOBAL_FIFO: globalFifo.init(); break;
+    case POLICY_PERCPU_FIFO: percpuFifo.init(); break;
+    case POLICY_WEIGHTED_VTIME: weightedVtime.init(); break;
+    case POLICY_CENTRAL: central.init(); break;
+    case POLICY_FIVE_LEVEL: fiveLevel.init(); break;
+    case POLICY_NEST: nest.init(); break;
+    case POLICY_SHORTEST_REMAINING: shortestRemaining.init(); break;
+    case POLICY_SFS: sfs.init(); break;
+  }
 }
 
 // @ts-ignore: decorator
@@ -40,17 +60,41 @@ export function opsHasSelectCpu(): bool {
 export function opsSelectCpu(t: u32, prev: u32, flags: u32): u32 {
   if (policy == POLICY_DOMAINS) return domains.selectCpu(t, prev);
   if (policy == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
-  if (policy == POLICY_GLOBAL_FIFO) return globalFifo.selectCpu(t, prev);
-  return percpuFifo.selectCpu(t, prev);
+  return selectCpu(t, prev);
+}
+
+function selectCpu(t: u32, prev: u32): u32 {
+  switch (policy) {
+    case POLICY_GLOBAL_FIFO: return globalFifo.selectCpu(t, prev);
+    case POLICY_DOMAINS_AS_CODED: return domainsAsCoded.selectCpu(t, prev);
+    case POLICY_CENTRAL: return central.selectCpu(t, prev);
+    case POLICY_FIVE_LEVEL: return fiveLevel.selectCpu(t, prev);
+    case POLICY_NEST: return nest.selectCpu(t, prev);
+    case POLICY_SHORTEST_REMAINING: return shortestRemaining.selectCpu(t, prev);
+    case POLICY_SFS: return sfs.selectCpu(t, prev);
+    default: return percpuFifo.selectCpu(t, prev);
+  }
 }
 
 // @ts-ignore: decorator
 @inline
 export function opsEnqueue(t: u32, flags: u32): void {
   if (policy == POLICY_DOMAINS) domains.enqueue(t);
-  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t);
-  else if (policy == POLICY_GLOBAL_FIFO) globalFifo.enqueue(t, flags);
-  else percpuFifo.enqueue(t, flags);
+  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t, flags);
+  else enqueue(t, flags);
+}
+
+function enqueue(t: u32, flags: u32): void {
+  switch (policy) {
+    case POLICY_GLOBAL_FIFO: globalFifo.enqueue(t, flags); break;
+    case POLICY_DOMAINS_AS_CODED: domainsAsCoded.enqueue(t); break;
+    case POLICY_CENTRAL: central.enqueue(t); break;
+    case POLICY_FIVE_LEVEL: fiveLevel.enqueue(t, flags); break;
+    case POLICY_NEST: nest.enqueue(t); break;
+    case POLICY_SHORTEST_REMAINING: shortestRemaining.enqueue(t); break;
+    case POLICY_SFS: sfs.enqueue(t); break;
+    default: percpuFifo.enqueue(t, flags);
+  }
 }
 
 // @ts-ignore: decorator
@@ -62,7 +106,19 @@ export function opsDequeue(t: u32): void {}
 export function opsDispatch(cpu: u32, prev: u32): void {
   if (policy == POLICY_DOMAINS) domains.dispatch(cpu);
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu);
-  else if (policy == POLICY_GLOBAL_FIFO) globalFifo.dispatch(cpu);
+  else dispatch(cpu, prev);
+}
+
+function dispatch(cpu: u32, prev: u32): void {
+  switch (policy) {
+    case POLICY_GLOBAL_FIFO: globalFifo.dispatch(cpu); break;
+    case POLICY_DOMAINS_AS_CODED: domainsAsCoded.dispatch(cpu); break;
+    case POLICY_CENTRAL: central.dispatch(cpu); break;
+    case POLICY_FIVE_LEVEL: fiveLevel.dispatch(cpu, prev); break;
+    case POLICY_NEST: nest.dispatch(cpu); break;
+    case POLICY_SHORTEST_REMAINING: shortestRemaining.dispatch(cpu, prev); break;
+    case POLICY_SFS: sfs.dispatch(cpu); break;
+  }
 }
 
 // @ts-ignore: decorator
@@ -73,22 +129,58 @@ export function opsRunnable(t: u32, flags: u32): void {}
 @inline
 export function opsRunning(t: u32): void {
   if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.running(t);
+  else if (policy >= POLICY_CENTRAL) running(t);
+}
+
+function running(t: u32): void {
+  switch (policy) {
+    case POLICY_CENTRAL: central.running(t); break;
+    case POLICY_NEST: nest.running(t); break;
+    case POLICY_SHORTEST_REMAINING: shortestRemaining.running(t); break;
+    case POLICY_SFS: sfs.running(t); break;
+  }
 }
 
 // @ts-ignore: decorator
 @inline
 export function opsStopping(t: u32, runnable: bool): void {
   if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.stopping(t);
+  else if (policy >= POLICY_DOMAINS_AS_CODED) stopping(t);
+}
+
+function stopping(t: u32): void {
+  switch (policy) {
+    case POLICY_DOMAINS_AS_CODED: domainsAsCoded.stopping(t); break;
+    case POLICY_CENTRAL: central.stopping(t); break;
+    case POLICY_NEST: nest.stopping(t); break;
+    case POLICY_SFS: sfs.stopping(t); break;
+  }
+}
+
+/** ops.tick(): the tick found t running. */
+// @ts-ignore: decorator
+@inline
+export function opsTick(t: u32): void {
+  if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.tick(t);
 }
 
 // @ts-ignore: decorator
 @inline
 export function opsQuiescent(t: u32): void {
   if (policy == POLICY_DOMAINS) domains.quiescent(t);
+  else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
 }
 
 /** ops.enable(): the task joins the class. */
 export function opsEnable(t: u32): void {
   if (policy == POLICY_DOMAINS) domains.enable(t);
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enable(t);
+  else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.enable(t);
+  else if (policy == POLICY_NEST) nest.enable(t);
+}
+
+/** The policy's timer, armed by policyTimer(): a bpf_timer's callback. */
+export function opsTimer(): void {
+  if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.timer();
+  else if (policy == POLICY_CENTRAL) central.timer();
 }

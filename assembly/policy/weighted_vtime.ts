@@ -2,18 +2,22 @@
 // domains. A task goes straight to an idle CPU of its domain, else of another; else it waits in its domain's DSQ by
 // vtime. A free CPU serves its own domain, then the longest other queue. With one domain it is the policy global-vtime.
 
-import { NONE, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
+import { CLASS_EXT, NONE, P_CREDIT_CLAMPED, P_PREEMPT, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
 import { count, param, STEALS } from '../core/counters';
-import { CGROUP_DOMAIN, CPU_DOMAIN, DOMAIN_MASK, IDLE_MASK, POLICY_STATE } from '../core/layout';
+import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, IDLE_MASK, POLICY_STATE } from '../core/layout';
+import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
-import { dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
+import { now } from '../kernel/events';
+import { dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
 import { maskAddress, maskFirstAnd, maskTest } from '../kernel/mask';
-import { TASK_CGROUP, TASK_INVERSE_WEIGHT, TASK_LAST_STINT, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
+import { TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
 import { nrDomains } from './mapping';
 
 let slice: u64 = 0;
 let stealing: bool = true;
+let preempting: bool = false;
+let clamped: bool = true;
 
 /** u64 per domain: the largest vtime that has started to run there. */
 const VTIME_NOW: usize = POLICY_STATE;
@@ -21,6 +25,8 @@ const VTIME_NOW: usize = POLICY_STATE;
 export function init(): void {
   slice = param(P_SLICE_NS);
   stealing = param(P_STEAL) != STEAL_NONE;
+  preempting = param(P_PREEMPT) != 0;
+  clamped = param(P_CREDIT_CLAMPED) != 0;
   for (let d: u32 = 0; d < nrDomains; d++) {
     dsqCreate(d);
     store<u64>(d << 3, 0, VTIME_NOW);
@@ -68,18 +74,34 @@ export function selectCpu(t: u32, prev: u32): u32 {
   return cpu as u32;
 }
 
-/** A waking task's credit is at most one slice. */
+/** A waking task's credit is at most one slice, unless it may keep all of it. */
 // @ts-ignore: decorator
 @inline
 function raise(t: u32, d: u32): void {
   const floor = load<u64>(d << 3, VTIME_NOW) - slice;
-  if (before(load<u64>(t, TASK_VTIME), floor)) store<u64>(t, floor, TASK_VTIME);
+  if (clamped && before(load<u64>(t, TASK_VTIME), floor)) store<u64>(t, floor, TASK_VTIME);
 }
 
-export function enqueue(t: u32): void {
+export function enqueue(t: u32, flags: u32): void {
   const d = domainOf(t);
   raise(t, d);
   dsqInsertByVtime(t, dsqUser(d), slice, load<u64>(t, TASK_VTIME));
+  if (preempting && (flags & ENQ_WAKEUP) != 0) preemptLater(t);
+}
+
+// @ts-ignore: decorator
+@inline
+function charge(t: u32, ran: u64): u64 {
+  return (ran * (load<u32>(t, TASK_INVERSE_WEIGHT) as u64)) >> 10;
+}
+
+/** A woken task takes the CPU it ran on last from a task whose vtime is larger. */
+function preemptLater(t: u32): void {
+  const cpu = load<u32>(t, TASK_CPU);
+  const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
+  if (curr == 0 || load<u8>(curr, TASK_CLASS) != CLASS_EXT) return;
+  const ran = load<u64>(curr, TASK_STINT) + (now - load<u64>(curr, TASK_EXEC_START));
+  if (before(load<u64>(t, TASK_VTIME), load<u64>(curr, TASK_VTIME) + charge(curr, ran))) kickCpu(cpu, KICK_PREEMPT);
 }
 
 export function dispatch(cpu: u32): void {
@@ -95,7 +117,11 @@ export function dispatch(cpu: u32): void {
       longest = d;
     }
   }
-  if (longest != NONE && dsqMoveToLocal(dsqUser(longest))) count(STEALS);
+  if (longest == NONE) return;
+  // Nobody in the longest queue may run here: any other that has somebody.
+  let stolen = dsqMoveToLocal(dsqUser(longest));
+  for (let d: u32 = 0; d < nrDomains && !stolen; d++) stolen = dsqMoveToLocal(dsqUser(d));
+  if (stolen) count(STEALS);
 }
 
 export function running(t: u32): void {
@@ -105,8 +131,7 @@ export function running(t: u32): void {
 }
 
 export function stopping(t: u32): void {
-  const charge = (load<u64>(t, TASK_STINT) * (load<u32>(t, TASK_INVERSE_WEIGHT) as u64)) >> 10;
-  store<u64>(t, load<u64>(t, TASK_VTIME) + charge, TASK_VTIME);
+  store<u64>(t, load<u64>(t, TASK_VTIME) + charge(t, load<u64>(t, TASK_STINT)), TASK_VTIME);
 }
 
 export function enable(t: u32): void {

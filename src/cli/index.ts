@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.js';
 import { configCommand } from './config.js';
+import { policiesCommand } from './policies.js';
 import { reportCommand } from './report.js';
 import { runCommand } from './run.js';
 import { prepare, runAsCommand } from './shared.js';
@@ -18,7 +19,14 @@ function program(): Command {
       '\nExit codes: 0 done; 1 the simulated system failed; 2 wrong usage, config or input; 3 engine error;\n' +
         '130 interrupted.',
     );
-  for (const command of [runCommand(), sweepCommand(), reportCommand(), traceCommand(), configCommand()]) {
+  for (const command of [
+    runCommand(),
+    sweepCommand(),
+    reportCommand(),
+    traceCommand(),
+    configCommand(),
+    policiesCommand(),
+  ]) {
     vtime.addCommand(command);
   }
   return prepare(vtime);

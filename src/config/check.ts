@@ -121,6 +121,13 @@ export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
       mistakes.unknownName(path, 'program', program, Object.keys(programs));
     }
   };
+  const knownTask = (key: string, name: string, member: number, path: Path) => {
+    const target = tasks.find((task) => task.name === name);
+    if (target === undefined) mistakes.unknownName([...path, key], 'task', name, taskNames);
+    else if (member >= target.count) {
+      mistakes.add([...path, 'member'], `"${name}" has ${target.count} tasks, numbered from 0`);
+    }
+  };
   const checkStep = (step: Step, path: Path) => {
     if (typeof step === 'string') return;
     const known = (key: string, kind: string, name: string, names: Iterable<string>) => {
@@ -132,12 +139,10 @@ export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
     else if ('signal' in step) known('signal', 'event', step.signal, events);
     else if ('barrier' in step) known('barrier', 'barrier', step.barrier, ['family', ...barriers]);
     else if ('fork' in step) knownProgram(step.fork.program, [...path, 'fork', 'program']);
-    else if ('wake' in step) {
-      known('wake', 'task', step.wake, taskNames);
-      const target = tasks.find(({ name }) => name === step.wake);
-      if (target !== undefined && step.member >= target.count) {
-        mistakes.add([...path, 'member'], `"${step.wake}" has ${target.count} tasks, numbered from 0`);
-      }
+    else if ('wake' in step) knownTask('wake', step.wake, step.member, path);
+    else if ('affinity' in step) {
+      if (step.task !== undefined) knownTask('task', step.task, step.member ?? 0, path);
+      else if (step.member !== undefined) mistakes.add([...path, 'member'], 'of which task? say `task`');
     }
   };
 
@@ -166,6 +171,25 @@ export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
       mistakes.add(path, 'its program takes a share of the job, so it needs a duration');
     }
   });
+}
+
+/** Only ext tasks can be restricted by another task: a running fair task has no migration thread to move it. */
+export function checkAffinityTargets(
+  workload: Workload,
+  classOf: (name: string) => 'ext' | 'fair' | undefined,
+  mistakes: Mistakes,
+): void {
+  for (const { steps, path } of programsOf(workload)) {
+    walkSteps(steps, path, (step, at) => {
+      if (typeof step === 'string' || !('affinity' in step) || step.task === undefined) return;
+      if (classOf(step.task) === 'fair') {
+        mistakes.add(
+          [...at, 'task'],
+          `"${step.task}" is in the fair class; only ext tasks can be restricted by another`,
+        );
+      }
+    });
+  }
 }
 
 /** Whether a task can keep the system busy for good, so that only a limit ends a run without arrivals. */

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { VtimeError } from '../errors.js';
-import { checkWorkload, runsForever } from './check.js';
+import { checkAffinityTargets, checkWorkload, runsForever } from './check.js';
 import { loadMachine, type Machine } from './machine.js';
 import { ConfigError, Mistakes, placesOf } from './mistakes.js';
 import { checkDomains, domainCount, type Placement, resolveSpawn, resolveTask } from './placement.js';
@@ -100,6 +100,12 @@ function resolveKernel(config: Config, profile: Machine, cpus: number, mistakes:
     slice_expiry: kernel.slice_expiry ?? profile.slice_expiry,
     base_slice: ofPolicy ?? kernel.base_slice ?? kernelBaseSlice(kernel.version, cpus),
   };
+}
+
+function resolvePolicy(policy: Config['policy'], kernel: ResolvedKernel, cpus: number): Config['policy'] {
+  if (policy.name === 'eevdf') return { ...policy, base_slice: kernel.base_slice };
+  if (policy.name !== 'domains-as-coded') return policy;
+  return { ...policy, pinned_cpus: policy.pinned_cpus ?? Math.max(1, Math.floor(cpus / 2)) };
 }
 
 type GivenAssignment = NonNullable<Config['workload']['serverless']>['assignment'];
@@ -253,8 +259,12 @@ export function resolveConfig(config: Config): ResolvedConfig {
   const kernel = resolveKernel(config, profile, cpus, mistakes);
   const { policy, workload } = config;
   checkDomains(policy, cpus, mistakes);
+  if (policy.name === 'central' && policy.cpu >= cpus) {
+    mistakes.add(['policy', 'cpu'], `the machine has CPUs 0-${cpus - 1}, not ${policy.cpu}`);
+  }
   const placement: Placement = { cpus, domains: domainCount(policy), policy, mistakes };
   const tasks = workload.tasks.map((task, i) => resolveTask(task, ['workload', 'tasks', i], placement));
+  checkAffinityTargets(workload, (name) => tasks.find((task) => task.name === name)?.class, mistakes);
   const arrivals = workload.arrivals.map(({ spawn, ...source }, i) => ({
     ...source,
     ...(source.clients === undefined ? {} : { think: source.think ?? '0s' }),
@@ -273,7 +283,7 @@ export function resolveConfig(config: Config): ResolvedConfig {
     seed: config.seed === 'random' ? drawSeed() : config.seed,
     machine,
     kernel,
-    policy: policy.name === 'eevdf' ? { ...policy, base_slice: kernel.base_slice } : policy,
+    policy: resolvePolicy(policy, kernel, machine.cpus),
     workload: { ...restOfWorkload, tasks, arrivals, ...(serverless === undefined ? {} : { serverless }) },
     run,
   };

@@ -23,6 +23,8 @@ export interface EncodedModel {
   horizon_ns: bigint;
   /** Names of the tasks that exist from the start, in slot order from 1. */
   taskNames: string[];
+  /** CPUs of each mask, by its index. */
+  masks: string[];
   statements: Record<string, unknown>;
 }
 
@@ -43,6 +45,12 @@ const POLICIES = {
   'global-vtime': abi.POLICY_GLOBAL_VTIME,
   'percpu-fifo': abi.POLICY_PERCPU_FIFO,
   'weighted-vtime': abi.POLICY_WEIGHTED_VTIME,
+  'domains-as-coded': abi.POLICY_DOMAINS_AS_CODED,
+  central: abi.POLICY_CENTRAL,
+  'five-level': abi.POLICY_FIVE_LEVEL,
+  nest: abi.POLICY_NEST,
+  'shortest-remaining': abi.POLICY_SHORTEST_REMAINING,
+  sfs: abi.POLICY_SFS,
 } as const;
 const STEALS = {
   none: abi.STEAL_NONE,
@@ -59,6 +67,12 @@ const ABSENT = [
   abi.P_MASTER_PARK_PC,
   abi.P_EXPLAIN_SOURCE,
 ];
+
+const PLACES = {
+  idle: abi.PLACE_IDLE,
+  previous: abi.PLACE_PREVIOUS,
+  'round-robin': abi.PLACE_ROUND_ROBIN,
+} as const;
 
 /** Encodes a cell. `trace` is the serverless workload's. */
 export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
@@ -107,6 +121,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     taskNames: workload.tasks.flatMap(({ name, count }) =>
       Array.from({ length: count }, (_, i) => (count === 1 ? name : `${name}/${i}`)),
     ),
+    masks: model.maskTexts,
     statements,
   };
 }
@@ -179,9 +194,53 @@ function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
   model.set(abi.P_POLICY, POLICIES[policy.name]);
   if ('slice' in policy) model.set(abi.P_SLICE_NS, durationNs(policy.slice));
   if ('steal' in policy) model.set(abi.P_STEAL, STEALS[policy.steal]);
-  model.set(abi.P_RESET_EVERY, policy.name === 'domains' ? policy.reset_every : 1);
+  model.set(abi.P_RESET_EVERY, 'reset_every' in policy ? policy.reset_every : 1);
+  if ('credit' in policy) {
+    model.set(abi.P_CREDIT_CLAMPED, policy.credit === 'slice' ? 1 : 0);
+    model.set(abi.P_PREEMPT, policy.preempt ? 1 : 0);
+  }
+  encodePolicyOptions(model, policy);
   const domains = model.section(abi.SECTION_DOMAINS);
   for (const cpus of policyDomains(policy, model.cpus) ?? []) domains.u32(domains.add(), 0, model.mask(cpus));
+}
+
+/** What only one policy has. */
+function encodePolicyOptions(model: Model, policy: ResolvedConfig['policy']): void {
+  switch (policy.name) {
+    case 'domains-as-coded':
+      model.set(abi.P_ENQ_LAST, 1);
+      model.set(abi.P_PINNED_CPUS, policy.pinned_cpus ?? 0);
+      model.set(abi.P_PINNED_SLICE_NS, durationNs(policy.pinned_slice));
+      model.set(abi.P_SAMPLE, policy.sample === 'tick' ? abi.SAMPLE_TICK : abi.SAMPLE_STOPPING);
+      model.set(abi.P_COUNT_ENQUEUES, policy.counts_enqueues ? 1 : 0);
+      model.set(abi.P_TIMER_NS, durationNs(policy.heartbeat));
+      break;
+    case 'global-fifo':
+      model.set(abi.P_REQUEUE_LOCAL, policy.requeue === 'local' ? 1 : 0);
+      break;
+    case 'percpu-fifo':
+      model.set(abi.P_PLACE, PLACES[policy.place]);
+      break;
+    case 'central':
+      model.set(abi.P_ENQ_LAST, 1);
+      model.set(abi.P_CENTRAL_CPU, policy.cpu);
+      model.set(abi.P_TIMER_NS, durationNs(policy.timer));
+      break;
+    case 'five-level':
+      model.set(abi.P_STRICT, policy.order === 'strict' ? 1 : 0);
+      model.set(abi.P_STARVATION_NS, durationNs(policy.starvation_limit));
+      break;
+    case 'nest':
+      model.set(abi.P_NEST_REMOVE_NS, durationNs(policy.remove_after));
+      model.set(abi.P_NEST_RESERVE, policy.reserve);
+      model.set(abi.P_NEST_IMPATIENT, policy.impatient_after);
+      break;
+    case 'sfs':
+      model.set(abi.P_FIRST_SLICE_NS, durationNs(policy.filter_slice));
+      model.set(abi.P_WINDOW, policy.window);
+      model.set(abi.P_OVERLOAD, policy.overload);
+      break;
+  }
 }
 
 function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): void {

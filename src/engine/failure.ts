@@ -1,5 +1,6 @@
 // What the engine's failure codes mean, in words (assembly/core/failure.ts).
 
+import { NONE } from '../../assembly/abi.js';
 import { EngineError, SimulationError, VtimeError } from '../errors.js';
 import type { FailureReason } from '../types.js';
 import type { EncodedModel } from './encode.js';
@@ -10,16 +11,37 @@ export interface FailureNumbers {
   task: number;
   cpu: number;
   detail: bigint;
+  /** Index of the DSQ where a starved task waits, NONE = in none. */
+  dsq: number;
+  /** Slot of the task that its CPU runs instead, 0 = none. */
+  other: number;
 }
+
+/** Local DSQs come first, one per possible CPU, then the global one (assembly/kernel/dsq.ts). */
+const MAX_CPUS = 512;
 
 interface Kind {
   code: string;
   /** Who is at fault: the model's size, the policy, the engine, or the simulated system. */
   fault: 'capacity' | 'policy' | 'engine' | 'system';
-  message(numbers: FailureNumbers, task: string): string;
+  message(numbers: FailureNumbers, task: string, model: EncodedModel): string;
 }
 
 const seconds = (ns: bigint) => `${(Number(ns) / 1e9).toFixed(3)} s`;
+
+/** Where a starved task waits and who is served in its place. */
+function waitingPlace({ cpu, dsq, other }: FailureNumbers, model: EncodedModel): string {
+  const queue =
+    dsq === NONE
+      ? 'in no DSQ'
+      : dsq < MAX_CPUS
+        ? `in the local DSQ of CPU ${dsq}`
+        : dsq === MAX_CPUS
+          ? 'in the global DSQ'
+          : `in user DSQ ${dsq - MAX_CPUS - 1}`;
+  const instead = other === 0 ? 'runs nothing' : `runs ${taskName(other, model)}`;
+  return `; it waits ${queue} while CPU ${cpu} ${instead}`;
+}
 
 const KINDS: Record<number, Kind> = {
   1: { code: 'tasks', fault: 'capacity', message: ({ detail }) => `more than ${detail} tasks alive at once` },
@@ -34,8 +56,9 @@ const KINDS: Record<number, Kind> = {
   20: {
     code: 'local_affinity',
     fault: 'policy',
-    message: ({ cpu }, task) =>
-      `${task} was inserted into the local DSQ of CPU ${cpu}, which its mask does not allow`,
+    message: ({ cpu, detail }, task, { masks }) =>
+      `${task} was inserted into the local DSQ of CPU ${cpu}, which its mask does not allow: ` +
+      `it may run on CPUs ${masks[Number(detail)]}`,
   },
   21: {
     code: 'vtime_into_builtin',
@@ -88,8 +111,9 @@ const KINDS: Record<number, Kind> = {
   61: {
     code: 'watchdog',
     fault: 'system',
-    message: ({ cpu, detail }, task) =>
-      `${task} has been runnable on CPU ${cpu} since ${seconds(detail)} without running`,
+    message: (numbers, task, model) =>
+      `${task} has been runnable on CPU ${numbers.cpu} since ${seconds(numbers.detail)} without running` +
+      waitingPlace(numbers, model),
   },
   62: {
     code: 'deadlock',
@@ -111,7 +135,7 @@ export function failureReason(
 ): FailureReason & { asError(): VtimeError } {
   const kind = KINDS[numbers.code];
   const task = taskName(numbers.task, model);
-  const message = kind === undefined ? `engine failure ${numbers.code}` : kind.message(numbers, task);
+  const message = kind === undefined ? `engine failure ${numbers.code}` : kind.message(numbers, task, model);
   const code = kind?.code ?? 'unknown';
   return {
     code,

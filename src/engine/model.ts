@@ -24,6 +24,8 @@ export class Model {
   readonly params = new BigUint64Array(abi.P_COUNT);
   readonly cpus: number;
   readonly classes: StatisticsClass[] = [];
+  /** CPUs of each mask, for messages. */
+  readonly maskTexts: string[] = [];
   readonly sections = new Map<number, Section>([
     [abi.SECTION_CPUS, new Section(16)],
     [abi.SECTION_TURBO, new Section(8)],
@@ -78,6 +80,7 @@ export class Model {
       section.u64(index, i * 8, word);
     });
     this.#masks.set(key, index);
+    this.maskTexts.push(key);
     return index;
   }
 

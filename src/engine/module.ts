@@ -20,6 +20,8 @@ export interface EngineExports extends Record<string, unknown> {
   failureTaskSlot(): number;
   failureCpuIndex(): number;
   failureNumber(): bigint;
+  failureDsqIndex(): number;
+  failureOtherSlot(): number;
   counters(): number;
   rows(): number;
   rowCount(): number;

@@ -118,7 +118,7 @@ export class ProgramCompiler {
     else if ('send' in step) this.emit({ op: abi.OP_SEND, a: this.#names.queue(step.send) });
     else if ('wake' in step)
       this.emit({ op: abi.OP_WAKE, a: this.#names.task(step.wake), value: step.member });
-    else if ('affinity' in step) this.emit({ op: abi.OP_AFFINITY, a: this.#model.maskOf(step.affinity) });
+    else if ('affinity' in step) this.#affinity(step);
     else if ('fork' in step) this.#fork(step.fork);
     else if ('loop' in step) this.#loop(step.loop, depth);
     else this.#branch(step.branch, depth);
@@ -127,6 +127,11 @@ export class ProgramCompiler {
   #barrier(name: string, flags: number): void {
     if (name === 'family') this.emit({ op: abi.OP_BARRIER, flags: flags | abi.FLAG_OWN });
     else this.emit({ op: abi.OP_BARRIER, flags, a: this.#names.barrier(name) });
+  }
+
+  #affinity({ affinity, task, member = 0 }: { affinity: string; task?: string; member?: number }): void {
+    const target = task === undefined ? 0n : (BigInt(this.#names.task(task) + 1) << 32n) | BigInt(member);
+    this.emit({ op: abi.OP_AFFINITY, a: this.#model.maskOf(affinity), value: target });
   }
 
   #fork({ count, program }: { count: number | 'cpus'; program: string | Step[] }): void {

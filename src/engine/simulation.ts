@@ -84,6 +84,8 @@ export class Simulation {
       task: this.#engine.failureTaskSlot() >>> 0,
       cpu: this.#engine.failureCpuIndex() >>> 0,
       detail: BigInt.asUintN(64, this.#engine.failureNumber()),
+      dsq: this.#engine.failureDsqIndex() >>> 0,
+      other: this.#engine.failureOtherSlot() >>> 0,
     };
   }
 

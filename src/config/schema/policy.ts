@@ -1,42 +1,140 @@
 import * as z from 'zod';
 import { nearestName } from '../../errors.js';
-import { count, cpuList, oneOf, positiveDuration, section, show } from './values.js';
+import { count, cpuList, duration, flag, oneOf, positiveDuration, section, show } from './values.js';
 
-const slice = positiveDuration.prefault('3ms');
+const slice = positiveDuration.prefault('3ms').describe('Longest time on a CPU while others wait.');
 
 const domains = z
   .union([count(1, 512), z.array(cpuList).min(1, { error: 'expected at least one list of CPUs' })], {
     error: (issue) =>
       `expected a number of domains or lists of CPUs like ["0-23", "24-47"], got ${show(issue.input)}`,
   })
+  .default(1)
   .describe("Equal shares of the machine by number, or each domain's CPUs.");
 
+const resetEvery = count(1, 0xffffffff).default(10);
+
+/** Every policy: its parameters, and in one line what it does and where it comes from. */
 const policies = {
-  eevdf: section({ name: z.literal('eevdf'), base_slice: positiveDuration.optional() }).describe(
-    'No sched_ext policy: every task is in the fair class.',
-  ),
+  eevdf: section({
+    name: z.literal('eevdf'),
+    base_slice: positiveDuration.optional().describe("EEVDF's slice. Default: the kernel's own."),
+  }).describe('No sched_ext policy: every task is in the fair class.'),
   domains: section({
     name: z.literal('domains'),
-    domains: domains.default(1),
+    domains,
     slice,
-    reset_every: count(1, 0xffffffff)
-      .default(10)
-      .describe('Every n-th enqueue of a task sets its vtime to now.'),
-    steal: oneOf('neighbours', 'none').default('neighbours'),
+    reset_every: resetEvery.describe('Every n-th enqueue of a task sets its vtime to now.'),
+    steal: oneOf('neighbours', 'none').default('neighbours').describe('Where a CPU without work looks.'),
   }).describe('Scheduling domains as the paper describes them.'),
-  'global-fifo': section({ name: z.literal('global-fifo'), slice }),
-  'percpu-fifo': section({ name: z.literal('percpu-fifo'), slice }),
-  'global-vtime': section({ name: z.literal('global-vtime'), slice }),
+  'domains-as-coded': section({
+    name: z.literal('domains-as-coded'),
+    domains,
+    slice: positiveDuration.prefault('1ms').describe('Divided by 3 for tasks taken for busy pollers.'),
+    reset_every: resetEvery.describe(
+      'A stop sets vtime to now if the enqueues so far are a multiple of this.',
+    ),
+    counts_enqueues: flag()
+      .default(false)
+      .describe('Restores the counter of enqueues; without it every stop resets vtime.'),
+    sample: oneOf('stopping', 'tick')
+      .default('stopping')
+      .describe('When busy-poll detection looks at the instruction pointer; the paper says at the tick.'),
+    pinned_cpus: count(1, 512)
+      .optional()
+      .describe("A mask of at most so many CPUs sends a task to one CPU's queue. Default: half the machine."),
+    pinned_slice: positiveDuration
+      .prefault('1ms')
+      .describe('Slice of such tasks, and of tasks in no domain.'),
+    heartbeat: positiveDuration
+      .prefault('1s')
+      .describe('Period of the timer that wakes idle CPUs of domains where tasks wait.'),
+  }).describe("Scheduling domains as the paper's author coded them (iluvatar-faas e521d9b)."),
+  'global-fifo': section({
+    name: z.literal('global-fifo'),
+    slice,
+    requeue: oneOf('shared', 'local')
+      .default('shared')
+      .describe('Where a task goes whose slice is over; `local` has the defect of sched-ext/scx#1185.'),
+  }).describe('One FIFO for the machine; a woken task goes directly to an idle CPU.'),
+  'percpu-fifo': section({
+    name: z.literal('percpu-fifo'),
+    slice,
+    place: oneOf('idle', 'previous', 'round-robin')
+      .default('idle')
+      .describe(
+        "An idle CPU's queue or else the last one's; always the last one's; in turn, ignoring masks.",
+      ),
+  }).describe('One FIFO per CPU, and nothing ever moves.'),
+  'global-vtime': section({ name: z.literal('global-vtime'), slice, ...vtimeRules() }).describe(
+    'Weighted vtime over the whole machine, as in the example scx_simple.',
+  ),
   'weighted-vtime': section({
     name: z.literal('weighted-vtime'),
-    domains: domains.default(1),
+    domains,
     slice,
-    steal: oneOf('longest', 'none').default('longest'),
+    steal: oneOf('longest', 'none').default('longest').describe('Where a CPU without work looks.'),
+    ...vtimeRules(),
   }).describe('Weighted vtime per domain; a woken task goes directly to an idle CPU.'),
+  central: section({
+    name: z.literal('central'),
+    slice: positiveDuration.prefault('20ms').describe('What a task may run for while others wait.'),
+    cpu: count(0, 511).default(0).describe('The CPU that decides.'),
+    timer: positiveDuration.prefault('1ms').describe('How often it looks for slices that are over.'),
+  }).describe('One CPU decides for all, as in the example scx_central.'),
+  'five-level': section({
+    name: z.literal('five-level'),
+    slice: positiveDuration.prefault('20ms'),
+    order: oneOf('weighted', 'strict')
+      .default('weighted')
+      .describe('1, 2, 4, 8, 16 tasks of each level in turn; or the highest level first.'),
+    starvation_limit: duration
+      .prefault('0s')
+      .describe('With `strict`: a task that has waited this long is served; 0s turns it off.'),
+  }).describe('Five FIFO queues by weight, as in the example scx_qmap.'),
+  nest: section({
+    name: z.literal('nest'),
+    slice: positiveDuration.prefault('20ms'),
+    remove_after: positiveDuration
+      .prefault('2ms')
+      .describe('Idle time after which a core leaves the primary nest (p_remove).'),
+    reserve: count(0, 512).default(5).describe('Most cores in the reserve nest (r_max).'),
+    impatient_after: count(0, 0xffffffff)
+      .default(2)
+      .describe('Misses in a row after which a task widens the primary nest (r_impatient); 0 = never.'),
+  }).describe('Tasks stay on warm cores (Lawall et al., EuroSys 2022; scx_nest).'),
+  'shortest-remaining': section({
+    name: z.literal('shortest-remaining'),
+    slice: positiveDuration.prefault('1s').describe('Longest time between two decisions.'),
+  }).describe('The least work left first, known by an oracle (SRPT, Schrage 1968).'),
+  sfs: section({
+    name: z.literal('sfs'),
+    slice: slice.describe('Slice of the fair level.'),
+    filter_slice: positiveDuration
+      .prefault('100ms')
+      .describe('Slice in the filter until the first estimate from inter-arrival times.'),
+    window: count(2, 0xffffffff).default(100).describe('Requests per estimate.'),
+    overload: count(0, 0xffffffff)
+      .default(3)
+      .describe("Slices of delay in the filter's queue beyond which a request skips it; 0 = never."),
+  }).describe('A FIFO filter with a learned slice above a fair level (SFS, Fu et al., SC 2022).'),
 };
+
+/** Options of the vtime policies that public reports turn on. */
+function vtimeRules() {
+  return {
+    credit: oneOf('slice', 'unlimited')
+      .default('slice')
+      .describe('How far behind the others a sleeper may come back.'),
+    preempt: flag()
+      .default(false)
+      .describe('A woken task with the smaller vtime takes the CPU of the running one.'),
+  };
+}
+
 export const POLICY_NAMES = Object.keys(policies) as (keyof typeof policies)[];
 
-function wrongName(got: unknown): string {
+export function wrongPolicyName(got: unknown): string {
   const near = typeof got === 'string' ? nearestName(got, POLICY_NAMES) : undefined;
   const hint =
     near === undefined ? `known policies are ${POLICY_NAMES.join(', ')}` : `did you mean "${near}"?`;
@@ -48,15 +146,21 @@ const policyObject = z.discriminatedUnion(
   [
     policies.eevdf,
     policies.domains,
+    policies['domains-as-coded'],
     policies['global-fifo'],
     policies['percpu-fifo'],
     policies['global-vtime'],
     policies['weighted-vtime'],
+    policies.central,
+    policies['five-level'],
+    policies.nest,
+    policies['shortest-remaining'],
+    policies.sfs,
   ],
   {
     error: (issue) =>
       issue.code === 'invalid_union'
-        ? wrongName((issue.input as { name?: unknown } | undefined)?.name)
+        ? wrongPolicyName((issue.input as { name?: unknown } | undefined)?.name)
         : `expected the name of a policy or a mapping, got ${show(issue.input)}`,
   },
 );
@@ -68,9 +172,9 @@ const shorthand = z.string().transform((text, context) => {
     context.addIssue({ code: 'custom', message, input: text });
     return z.NEVER;
   };
-  if (!POLICY_NAMES.some((known) => known === name)) return fail(wrongName(name));
+  if (!POLICY_NAMES.some((known) => known === name)) return fail(wrongPolicyName(name));
   if (argument === undefined) return policyObject.parse({ name });
-  if (name !== 'domains' && name !== 'weighted-vtime')
+  if (!('domains' in policies[name as keyof typeof policies].shape))
     return fail(`policy "${name}" has no domains: write "${name}"`);
   if (rest.length > 0 || !/^[1-9]\d{0,2}$/.test(argument)) {
     return fail(`"${text}": expected a number of domains from 1 to 512, like "${name}:8"`);
@@ -83,3 +187,30 @@ export const policy = z.union([shorthand, policyObject], {
   error: (issue) => `expected the name of a policy or a mapping, got ${show(issue.input)}`,
 });
 export type Policy = z.output<typeof policy>;
+
+export interface PolicyDescription {
+  name: string;
+  description: string;
+  parameters: { name: string; default?: unknown; values?: string[]; description: string }[];
+}
+
+/** Every policy with its parameters, read off the schema. */
+export function describePolicies(): PolicyDescription[] {
+  return POLICY_NAMES.map((name) => {
+    const schema = z.toJSONSchema(policies[name], { io: 'input' });
+    const parameters = Object.entries(schema.properties ?? {}).filter(([key]) => key !== 'name');
+    return {
+      name,
+      description: schema.description ?? '',
+      parameters: parameters.map(([key, given]) => {
+        const parameter = typeof given === 'object' ? given : {};
+        return {
+          name: key,
+          ...(parameter.default === undefined ? {} : { default: parameter.default }),
+          ...(parameter.enum === undefined ? {} : { values: parameter.enum.map(String) }),
+          description: parameter.description ?? '',
+        };
+      }),
+    };
+  });
+}

@@ -26,7 +26,9 @@ const simpleSteps = [
   section({ wake: name, member: count(0).default(0) }).describe(
     'Wake the `member`-th task of that name, counted from 0.',
   ),
-  section({ affinity: cpuList }).describe('Restrict the task to these CPUs.'),
+  section({ affinity: cpuList, task: name.optional(), member: count(0).optional() }).describe(
+    'Restrict this task, or the `member`-th task of that name, to these CPUs.',
+  ),
   // Like run, sleep and spin, for a fraction of the current job's duration.
   section({ run_share: fraction }),
   section({ sleep_share: fraction, disk: flag().default(false) }),
