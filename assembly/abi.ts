@@ -49,7 +49,7 @@ export const SECTION_TASKS: u32 = 11;
 export const SECTION_SOURCES: u32 = 12;
 /** Invocation counts, u32, row-major: source × interval. */
 export const SECTION_COUNTS: u32 = 13;
-/** Explicit arrivals in time order, 24 B: u64 time ns, u64 duration ns (0 = draw), u32 source, u32 reserved. */
+/** Explicit arrivals in time order, ARRIVAL_BYTES each: u64 time ns, u64 duration ns (0 = draw), u32 source, u32 reserved. */
 export const SECTION_ARRIVALS: u32 = 14;
 /** Job queues, 8 B: u32 capacity (0 = unbounded), u32 reserved. */
 export const SECTION_QUEUES: u32 = 15;
@@ -466,6 +466,10 @@ export const SOURCE_RENEWAL: u32 = 0;
 export const SOURCE_COUNTS: u32 = 1;
 export const SOURCE_LIST: u32 = 2;
 export const SOURCE_CLOSED: u32 = 3;
+/** From the window of arrivals that the host refills; rows as in SECTION_ARRIVALS, by time and then by source. */
+export const SOURCE_STREAM: u32 = 4;
+
+export const ARRIVAL_BYTES: u32 = 24;
 
 export const DELIVER_SPAWN: u32 = 0;
 export const DELIVER_QUEUE: u32 = 1;

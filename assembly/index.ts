@@ -2,6 +2,7 @@
 //
 //   place(bytes)            where the host writes a model image of that size; memory may have grown
 //   create(address)         takes the image over; 0, or an IMAGE_… error
+//   arrivalWindow(rows)     makes room for streamed arrivals; refill(rows, last) after each OUTCOME_NEEDS_INPUT
 //   run(events, untilNs)    handles events; OUTCOME_… says why it returned
 //   finish()                closes the books; OUTCOME_COMPLETED, or OUTCOME_INVARIANT
 //   result()                address of the result image
@@ -17,6 +18,7 @@ import { now } from './kernel/events';
 import { loadModel } from './model';
 import { finish as closeBooks, writeResult } from './result';
 import { runEvents } from './run';
+import { windowAllocate, windowRefilled } from './workload/arrivals';
 import { rowsAddress, rowsClear, rowsUsed } from './workload/rows';
 
 export function place(bytes: u32): usize {
@@ -30,6 +32,16 @@ export function create(address: usize): u32 {
 
 export function run(maxEvents: u32, untilNs: u64): u32 {
   return runEvents(maxEvents, untilNs);
+}
+
+/** Address of a window of `rows` streamed arrivals (SOURCE_STREAM); once, between create() and run(). */
+export function arrivalWindow(rows: u32): usize {
+  return windowAllocate(rows);
+}
+
+/** After OUTCOME_NEEDS_INPUT: the window holds `rows` rows; `last`: no more will come. */
+export function refill(rows: u32, last: bool): void {
+  windowRefilled(rows, last);
 }
 
 export function finish(): u32 {

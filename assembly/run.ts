@@ -7,6 +7,7 @@ import {
   OUTCOME_ERROR,
   OUTCOME_HORIZON,
   OUTCOME_INVARIANT,
+  OUTCOME_NEEDS_INPUT,
   OUTCOME_OUTPUT_FULL,
   OUTCOME_STALLED,
   OUTCOME_UNTIL,
@@ -50,7 +51,7 @@ import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/s
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
 import { onTraceEnd, onFrequency, onPolicyTimer, onWatchdog } from './kernel/watchdog';
-import { onArrival, onClient, sourcesActive } from './workload/arrivals';
+import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
@@ -95,6 +96,7 @@ function outcomeOfFailure(): u32 {
 
 /** Handles up to `maxEvents` events, none later than `until`; says why it stopped. */
 export function runEvents(maxEvents: u32, until: u64): u32 {
+  if (arrivalsStarved) return OUTCOME_NEEDS_INPUT;
   for (let n: u32 = 0; n < maxEvents; n++) {
     // The wheel is empty in most models: one load tells.
     const cpuNext = nextCpuEvent();
@@ -160,6 +162,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     eventsFlush();
     if (failure != 0) return outcomeOfFailure();
     if (rowsFull()) return OUTCOME_OUTPUT_FULL;
+    if (arrivalsStarved) return OUTCOME_NEEDS_INPUT;
     if (drained()) return OUTCOME_COMPLETED;
   }
   return OUTCOME_BUDGET;

@@ -2,12 +2,17 @@
 // invocations, or from clients that wait for the response (closed loop). Each source has at most one arrival pending,
 // so sources are leaves of a winner tree; thinking clients are deliveries on the wheel.
 //
+// A list longer than memory comes through a window that the host refills: of all its sources only the one of the next
+// row is armed. When the window is used up, no event may be handled before it is refilled, since the next row may be
+// earlier than all of them; so results don't depend on the window's size.
+//
 // A source record is 256 B: SRC_ fields as in the model, then
 //   128  u64 next arrival time     152  u64 key of arrival times     176  u32 interval, u32 arrivals left in it
 //   136  u64 arrivals so far       160  u64 key of the jobs' draws   184  u64 key of the counts' rounding
 //   144  u32 alive, u32 rotation   168  u64 key of durations         192  u64 list cursor
 
 import {
+  ARRIVAL_BYTES,
   CLS_ARRIVED,
   CLS_DROPPED,
   DELIVER_FUNCTION,
@@ -25,6 +30,7 @@ import {
   SOURCE_COUNTS,
   SOURCE_LIST,
   SOURCE_RENEWAL,
+  SOURCE_STREAM,
   SRC_CLIENTS,
   SRC_COUNT_ROW,
   SRC_DELIVER,
@@ -39,6 +45,7 @@ import {
   SRC_TARGET,
   STATE_QUEUED,
 } from '../abi';
+import { arenaAllocate } from '../core/arena';
 import { ARRIVED, count, DROPPED, param } from '../core/counters';
 import { drawValue, scaleByExp } from '../core/distribution';
 import { fail, FAIL_WHEEL } from '../core/failure';
@@ -96,6 +103,15 @@ let counts: usize = 0;
 let list: usize = 0;
 let listLength: u32 = 0;
 
+let window: usize = 0;
+let windowRows: u32 = 0;
+/** Row of the window that is armed. */
+let windowAt: u32 = 0;
+/** No rows come after the window's. */
+let windowLast: bool = false;
+/** The next arrival of the stream is not known: the host has to refill the window. */
+export let arrivalsStarved: bool = false;
+
 export function arrivalsInit(sources: u32, countsAddress: usize, listAddress: usize, listRows: u32): void {
   nrSources = sources;
   sourcesActive = 0;
@@ -104,6 +120,10 @@ export function arrivalsInit(sources: u32, countsAddress: usize, listAddress: us
   counts = countsAddress;
   list = listAddress;
   listLength = listRows;
+  arrivalsStarved = false;
+  windowRows = 0;
+  windowAt = 0;
+  windowLast = false;
   const seed = param(P_SEED);
   for (let s: u32 = 0; s < sources; s++) {
     const r = s << SOURCE_SHIFT;
@@ -116,11 +136,49 @@ export function arrivalsInit(sources: u32, countsAddress: usize, listAddress: us
     if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_CLOSED) {
       const clients = load<u32>(r, SOURCES + SRC_CLIENTS);
       for (let k: u32 = 0; k < clients; k++) clientThinks(s, load<u64>(r, SOURCES + SRC_START));
+    } else if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_STREAM) {
+      // The stream as a whole is one active source.
+      if (!arrivalsStarved) sourcesActive++;
+      arrivalsStarved = true;
+      sourceSet(s, NEVER);
     } else {
       sourcesActive++;
       armNext(s);
     }
   }
+}
+
+/** Makes room for `rows` arrivals; address of the window, 0 if there is no memory. Call once, after the model is loaded. */
+export function windowAllocate(rows: u32): usize {
+  window = arenaAllocate((rows as usize) * ARRIVAL_BYTES);
+  return window;
+}
+
+/** The window holds `rows` new rows from its start; `last`: none will follow. */
+export function windowRefilled(rows: u32, last: bool): void {
+  windowRows = rows;
+  windowAt = 0;
+  windowLast = last;
+  if (!arrivalsStarved) return;
+  arrivalsStarved = false;
+  armStream();
+}
+
+/** Arms the source of the window's next row. */
+function armStream(): void {
+  if (windowAt == windowRows) {
+    if (windowLast) sourcesActive--;
+    else arrivalsStarved = true;
+    return;
+  }
+  const row = window + (windowAt as usize) * ARRIVAL_BYTES;
+  const time = load<u64>(row);
+  if (horizon != 0 && time > horizon) {
+    // All later rows are beyond it too.
+    sourcesActive--;
+    return;
+  }
+  sourceSet(load<u32>(row, 16), time);
 }
 
 /** Sets the source's next arrival, or retires it. */
@@ -181,7 +239,7 @@ function scaledCount(r: u32, interval: u32): u32 {
 function nextOfList(s: u32, r: u32): u64 {
   let k = load<u64>(r, CURSOR);
   while (k < (listLength as u64)) {
-    const row = list + (k as usize) * 24;
+    const row = list + (k as usize) * ARRIVAL_BYTES;
     k++;
     if (load<u32>(row, 16) == s) {
       store<u64>(r, k, CURSOR);
@@ -223,7 +281,13 @@ export function onArrival(s: u32): void {
     return;
   }
   arrive(s, r);
-  armNext(s);
+  if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_STREAM) {
+    sourceSet(s, NEVER);
+    windowAt++;
+    armStream();
+  } else {
+    armNext(s);
+  }
 }
 
 function arrive(s: u32, r: u32): void {
@@ -261,8 +325,13 @@ function arrive(s: u32, r: u32): void {
 }
 
 function duration(r: u32, ordinal: u64): u64 {
-  if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_LIST) {
-    const given = load<u64>(list + ((load<u64>(r, CURSOR) - 1) as usize) * 24, 8);
+  const kind = load<u32>(r, SOURCES + SRC_KIND);
+  if (kind == SOURCE_LIST || kind == SOURCE_STREAM) {
+    const row =
+      kind == SOURCE_STREAM
+        ? window + (windowAt as usize) * ARRIVAL_BYTES
+        : list + ((load<u64>(r, CURSOR) - 1) as usize) * ARRIVAL_BYTES;
+    const given = load<u64>(row, 8);
     if (given != 0) return given;
   }
   const dist = load<u32>(r, SOURCES + SRC_DURATION);

@@ -9,6 +9,7 @@ import { durationNs, hertz, rateToMeanNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { columnsOf, UNKNOWN_DURATION_NS } from '../trace/invocations.js';
 import type { Trace } from '../trace/schema.js';
+import type { StreamedArrivals } from './arrival-feed.js';
 import { buildImage } from './image.js';
 import { indexByName, Model, type StatisticsClass } from './model.js';
 import { ProgramCompiler } from './program.js';
@@ -26,6 +27,8 @@ export interface EncodedModel {
   /** CPUs of each mask, by its index. */
   masks: string[];
   statements: Record<string, unknown>;
+  /** Arrivals that come through the engine's window instead of being in the image. */
+  arrivals?: StreamedArrivals;
 }
 
 /** Traces that a config's sources name, by path as written. */
@@ -105,12 +108,14 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
 
   let horizon_ns = run.horizon === 'trace' || run.horizon === 'none' ? 0n : durationNs(run.horizon);
   let statements: Record<string, unknown> = {};
+  let arrivals: StreamedArrivals | undefined;
   if (workload.serverless !== undefined) {
     if (trace === undefined) throw new VtimeError('trace_file', 'the serverless workload needs its trace');
     const encoded = encodeServerless(model, compiler, config, workload.serverless, machine, trace);
     if (run.horizon === 'trace') horizon_ns = encoded.length_ns;
     if (encoded.length_ns > 0n) model.set(abi.P_ENERGY_END_NS, encoded.length_ns);
     statements = { ...encoded.statements };
+    arrivals = encoded.arrivals;
   }
   encodeRun(model, config, horizon_ns);
   return {
@@ -123,6 +128,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     ),
     masks: model.maskTexts,
     statements,
+    ...(arrivals === undefined ? {} : { arrivals }),
   };
 }
 

@@ -12,6 +12,8 @@ export interface EngineExports extends Record<string, unknown> {
   memory: WebAssembly.Memory;
   place(bytes: number): number;
   create(address: number): number;
+  arrivalWindow(rows: number): number;
+  refill(rows: number, last: number): void;
   run(maxEvents: number, untilNs: bigint): number;
   finish(): number;
   result(): number;

@@ -10,6 +10,8 @@ import { columnsOf, UNKNOWN_DURATION_NS } from '../trace/invocations.js';
 import { loadProfiles, mapProfiles } from '../trace/profiles.js';
 import { countsMatrix, functionRows, invocationTotals, type Trace, traceShape } from '../trace/schema.js';
 import { type FunctionSelection, selectFunctions, selectMinutes } from '../trace/select.js';
+import type { InvocationStream } from '../trace/stream.js';
+import { type StreamedArrivals, WINDOW_ROWS } from './arrival-feed.js';
 import {
   checkStaticMap,
   compileColdStart,
@@ -95,7 +97,7 @@ export function encodeServerless(
   given: ResolvedServerless,
   machine: Machine,
   whole: Trace,
-): { length_ns: bigint; statements: ServerlessStatements } {
+): { length_ns: bigint; statements: ServerlessStatements; arrivals?: StreamedArrivals } {
   const selected = selectFunctions(whole, selectionOf(given));
   const { from, length, history } = windowOf(selected, given);
   const trace = selectMinutes(selected, { from, minutes: length });
@@ -177,12 +179,7 @@ export function encodeServerless(
 
     const source = sections.sources.add();
     sourceOf.set(row.function_id, source);
-    const listed = isOpen && trace.invocations !== undefined;
-    sections.sources.u32(
-      source,
-      abi.SRC_KIND,
-      isOpen ? (listed ? abi.SOURCE_LIST : abi.SOURCE_COUNTS) : abi.SOURCE_CLOSED,
-    );
+    sections.sources.u32(source, abi.SRC_KIND, isOpen ? openKind(trace) : abi.SOURCE_CLOSED);
     sections.sources.u32(source, abi.SRC_DELIVER, abi.DELIVER_FUNCTION);
     sections.sources.u32(source, abi.SRC_TARGET, fn);
     sections.sources.u32(source, abi.SRC_COUNT_ROW, f);
@@ -197,7 +194,12 @@ export function encodeServerless(
       sections.sources.u32(source, abi.SRC_DIST, model.distribution(closed.think));
     }
   });
-  if (isOpen && trace.invocations !== undefined) encodeInvocations(model, trace, given, load_scale, sourceOf);
+  let arrivals: StreamedArrivals | undefined;
+  if (isOpen && (trace.invocations ?? trace.stream) !== undefined) {
+    requireUnscaled(load_scale);
+    if (trace.invocations !== undefined) encodeInvocations(model, trace, given, sourceOf);
+    else arrivals = streamed(trace.stream!, given, sourceOf);
+  }
   model.set(abi.P_CONTROL_STATS, model.addClass('control plane', 'control-plane'));
   model.set(abi.P_MASTER_STATS, model.addClass('server masters', 'server-masters'));
 
@@ -208,6 +210,7 @@ export function encodeServerless(
   for (const { rules: applied } of fits) for (const rule of applied) rules[rule] = (rules[rule] ?? 0) + 1;
   return {
     length_ns: isOpen ? length_ns : 0n,
+    ...(arrivals === undefined ? {} : { arrivals }),
     statements: {
       functions: rows.length,
       window: { from_minute: from, minutes: length, history_minutes: history },
@@ -275,21 +278,36 @@ function encodeWorker(model: Model, compiler: ProgramCompiler, given: ResolvedSe
   }
 }
 
+function openKind(trace: Trace): number {
+  if (trace.invocations !== undefined) return abi.SOURCE_LIST;
+  return trace.stream === undefined ? abi.SOURCE_COUNTS : abi.SOURCE_STREAM;
+}
+
 /** Single invocations keep their times; a load scale can't multiply them. */
+function requireUnscaled(load_scale: number): void {
+  if (load_scale === 1) return;
+  throw new VtimeError('load_scale', 'a trace of single invocations has no counts to scale', {
+    path: 'workload.serverless.load_scale',
+    value: load_scale,
+    expected: '1',
+  });
+}
+
+function streamed(
+  stream: InvocationStream,
+  { time_scale }: ResolvedServerless,
+  sourceOf: ReadonlyMap<string, number>,
+): StreamedArrivals {
+  const sources = stream.function_ids.map((id) => sourceOf.get(id)!);
+  return { stream, time_scale, sources, window_rows: WINDOW_ROWS };
+}
+
 function encodeInvocations(
   model: Model,
   trace: Trace,
   given: ResolvedServerless,
-  load_scale: number,
   sourceOf: ReadonlyMap<string, number>,
 ): void {
-  if (load_scale !== 1) {
-    throw new VtimeError('load_scale', 'a trace of single invocations has no counts to scale', {
-      path: 'workload.serverless.load_scale',
-      value: load_scale,
-      expected: '1',
-    });
-  }
   const columns = columnsOf(trace.invocations!, 'trace');
   const list = model.section(abi.SECTION_ARRIVALS);
   for (let i = 0; i < columns.function_index.length; i++) {

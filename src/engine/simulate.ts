@@ -33,6 +33,9 @@ export interface CellTraces {
   times: Map<string, Trace>;
 }
 
+/** Larger tables of invocations are streamed from disk: 2^20 of them take 24 MB in a model image. */
+export const STREAM_ABOVE = 1 << 20;
+
 /** Reads the traces that a config names, unless they are given. */
 export async function readTraces(config: ResolvedConfig, trace?: Trace): Promise<CellTraces> {
   const { serverless, arrivals } = config.workload;
@@ -41,7 +44,10 @@ export async function readTraces(config: ResolvedConfig, trace?: Trace): Promise
     if (source.times !== undefined && !times.has(source.times))
       times.set(source.times, await readTrace(source.times));
   }
-  const wanted = serverless === undefined ? undefined : (trace ?? (await readTrace(serverless.trace)));
+  const wanted =
+    serverless === undefined
+      ? undefined
+      : (trace ?? (await readTrace(serverless.trace, { stream_above: STREAM_ABOVE })));
   return { ...(wanted === undefined ? {} : { trace: wanted }), times };
 }
 

@@ -2,6 +2,7 @@
 
 import * as abi from '../../assembly/abi.js';
 import { EngineError, VtimeError } from '../errors.js';
+import { ArrivalFeed } from './arrival-feed.js';
 import type { EncodedModel } from './encode.js';
 import { type FailureNumbers, failureReason } from './failure.js';
 import { type EngineExports, instantiate, loadEngine } from './module.js';
@@ -30,6 +31,8 @@ const FINAL = new Set<number>([
 export class Simulation {
   readonly model: EncodedModel;
   readonly #engine: EngineExports;
+  readonly #feed: ArrivalFeed | undefined;
+  readonly #window: number = 0;
   #outcome: number = abi.OUTCOME_BUDGET;
 
   /** Takes the model over. EngineError if the engine refuses it. */
@@ -42,6 +45,10 @@ export class Simulation {
     const error = this.#guard(() => this.#engine.create(address));
     if (error !== 0) throw new VtimeError('model_image', IMAGE_ERRORS[error] ?? `model error ${error}`);
     if (this.#engine.failureCode() !== 0) this.#throwFailure();
+    if (model.arrivals === undefined) return;
+    this.#window = this.#engine.arrivalWindow(model.arrivals.window_rows) >>> 0;
+    if (this.#window === 0) throw new EngineError('engine_memory', 'no memory for the window of arrivals');
+    this.#feed = new ArrivalFeed(model.arrivals);
   }
 
   /** The engine's memory, current until the next step. */
@@ -92,8 +99,15 @@ export class Simulation {
   /** Runs one slice; returns OUTCOME_…. Capacity and program errors throw. */
   step(maxEvents = SLICE_EVENTS, until_ns = (1n << 63n) - 1n): number {
     this.#outcome = this.#guard(() => this.#engine.run(maxEvents, until_ns));
+    if (this.#outcome === abi.OUTCOME_NEEDS_INPUT) this.#refill();
+    else if (this.done) this.#feed?.close();
     if (this.#outcome === abi.OUTCOME_ERROR || this.#outcome === abi.OUTCOME_INVARIANT) this.#throwFailure();
     return this.#outcome;
+  }
+
+  #refill(): void {
+    const { rows, last } = this.#feed!.fill(this.#engine.memory.buffer, this.#window);
+    this.#engine.refill(rows, last ? 1 : 0);
   }
 
   /** Closes the books and checks the conservation laws; a violation throws an EngineError. */

@@ -1,15 +1,21 @@
 // What a cell's result depends on, and the id made from it. Traces are read once for all cells.
 
 import { createHash, type Hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { createReadStream, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canonicalJson, configIdentity, isPath, renameFiles } from '../config/canonical.js';
 import { machineOf } from '../config/resolve.js';
 import type { Config, ResolvedConfig } from '../config/schema.js';
-import type { CellTraces } from '../engine/simulate.js';
+import { type CellTraces, STREAM_ABOVE } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
-import { functionsToArrow, invocationsToArrow, readTrace, type Trace } from '../trace/index.js';
+import {
+  functionsToArrow,
+  type InvocationStream,
+  invocationsToArrow,
+  readTrace,
+  type Trace,
+} from '../trace/index.js';
 import { type InputHash, STORE_VERSION } from './store.js';
 
 const BUNDLED_PROFILES = new URL('../../../data/profiles/functions.json', import.meta.url);
@@ -26,6 +32,8 @@ export interface SharedTrace {
   /** Arrow IPC files in a SharedArrayBuffer. */
   functions: Uint8Array;
   invocations?: Uint8Array;
+  /** In place of `invocations` where they stay on disk. */
+  stream?: InvocationStream;
 }
 
 function sharedCopy(bytes: Uint8Array): Uint8Array {
@@ -142,13 +150,26 @@ export class Inputs {
     const key = `${kind} ${name}`;
     const known = this.#traces.get(key);
     if (known !== undefined) return known.hash;
-    const trace = kind === 'trace' && this.#given !== undefined ? this.#given : await readTrace(name);
+    // Only the serverless workload streams; the arrivals of a source are a list in the model.
+    const options = kind === 'trace' ? { stream_above: STREAM_ABOVE } : {};
+    const trace =
+      kind === 'trace' && this.#given !== undefined ? this.#given : await readTrace(name, options);
     const functions = sharedCopy(functionsToArrow(trace));
     const invocations = trace.invocations === undefined ? undefined : sharedCopy(invocationsToArrow(trace));
     const content = createHash('sha256').update(functions);
     if (invocations !== undefined) content.update(invocations);
+    if (trace.stream !== undefined) {
+      // The file is what invocationsToArrow() would give: cells have one id whether the table is streamed or not.
+      for await (const bytes of createReadStream(trace.stream.path)) content.update(bytes as Buffer);
+    }
     const hash: InputHash = { kind, file: basename(name), sha256: content.digest('hex') };
-    const shared = { kind, name, functions, ...(invocations === undefined ? {} : { invocations }) };
+    const shared = {
+      kind,
+      name,
+      functions,
+      ...(invocations === undefined ? {} : { invocations }),
+      ...(trace.stream === undefined ? {} : { stream: trace.stream }),
+    };
     this.#traces.set(key, { hash, shared, trace });
     return hash;
   }

@@ -20,11 +20,12 @@ const setup = workerData as WorkerSetup;
 adoptEngine(setup.engine);
 
 /** The tables' columns are views of the shared buffers; only their schemas are decoded per worker. */
-function traceOf({ functions, invocations }: SharedTrace): Trace {
+function traceOf({ functions, invocations, stream }: SharedTrace): Trace {
   const table = tableFromIPC(functions);
   return {
     functions: table,
     ...(invocations === undefined ? {} : { invocations: tableFromIPC(invocations) }),
+    ...(stream === undefined ? {} : { stream }),
     provenance: JSON.parse(table.schema.metadata.get('provenance') ?? '{}'),
   };
 }

@@ -2,11 +2,13 @@
 // `invocations` (explicit arrivals). A trace with both is written as two files.
 
 import { randomUUID } from 'node:crypto';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { VtimeError } from '../errors.js';
 import { columnsOf, type InvocationColumns, traceFromInvocations } from './invocations.js';
+import { inspectIpc, MAGIC, withChecksum } from './ipc.js';
 import {
   countsMatrix,
   FUNCTIONS_SCHEMA,
@@ -16,19 +18,21 @@ import {
   invocationsSchema,
   type Provenance,
   SCHEMA_VERSION,
+  TRACE_FORMATS,
   type Trace,
 } from './schema.js';
-
-const MAGIC = 'ARROW1';
+import { fileReader, streamOf, traceFromStream } from './stream.js';
 
 export interface ReadArrowOptions {
   /** Puts the file into a SharedArrayBuffer, so that workers see the same counts without a copy. */
   shared?: boolean;
+  /** Tables of more invocations than this stay on disk: Trace.stream instead of Trace.invocations. Default: none do. */
+  stream_above?: number;
 }
 
 /** The bytes of a trace's functions table as an Arrow IPC file. Equal traces give equal bytes. */
 export function functionsToArrow(trace: Trace): Uint8Array {
-  return tableToIPC(trace.functions, 'file');
+  return withChecksum(tableToIPC(trace.functions, 'file'));
 }
 
 /** The bytes of a trace's invocations table as an Arrow IPC file; an error if the trace has none. */
@@ -39,7 +43,7 @@ export function invocationsToArrow(trace: Trace): Uint8Array {
       'the trace has counts per interval but no single invocations',
     );
   }
-  return tableToIPC(trace.invocations, 'file');
+  return withChecksum(tableToIPC(trace.invocations, 'file'));
 }
 
 /** Writes whole files only: a reader sees the old file or the new one, never a part. */
@@ -102,23 +106,21 @@ async function readBytes(path: string, shared: boolean): Promise<Uint8Array> {
 }
 
 function decode(bytes: Uint8Array, file: string): Table {
-  const magicAtEnd = Buffer.from(bytes.slice(-MAGIC.length)).toString('latin1');
-  if (magicAtEnd !== MAGIC) {
-    throw new VtimeError('trace_arrow', 'Arrow file has no footer', {
+  const { batches, dictionaries } = inspectIpc(
+    (offset, length) => bytes.subarray(offset, offset + length),
+    bytes.length,
+    file,
+  );
+  if ([...batches, ...dictionaries].some(({ compressed }) => compressed)) {
+    throw new VtimeError('trace_compression', 'the Arrow file is compressed', {
       file,
-      expected: 'a complete Arrow IPC file (is it truncated, or a stream?)',
+      expected: 'an uncompressed Arrow IPC file (LZ4 and ZSTD need a codec that Node 20 does not have)',
     });
   }
   try {
     return tableFromIPC(bytes);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (/codec/i.test(message)) {
-      throw new VtimeError('trace_compression', 'the Arrow file is compressed', {
-        file,
-        expected: 'an uncompressed Arrow IPC file (LZ4 and ZSTD need a codec that Node 20 does not have)',
-      });
-    }
     throw new VtimeError('trace_arrow', `not a readable Arrow file: ${message}`, {
       file,
       expected: 'an uncompressed Arrow IPC file',
@@ -126,9 +128,30 @@ function decode(bytes: Uint8Array, file: string): Table {
   }
 }
 
-function provenanceOf(table: Table, file: string): Provenance {
+const isList = (value: unknown): value is Record<string, unknown>[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'object' && entry !== null);
+
+function isProvenance(value: unknown): value is Provenance {
+  if (typeof value !== 'object' || value === null) return false;
+  const { format, inputs, rules, steps } = value as Record<string, unknown>;
+  return (
+    TRACE_FORMATS.some((known) => known === format) &&
+    isList(inputs) &&
+    inputs.every(({ file, sha256 }) => typeof file === 'string' && typeof sha256 === 'string') &&
+    isList(rules) &&
+    rules.every(
+      ({ rule, count, places }) =>
+        typeof rule === 'string' && typeof count === 'number' && Array.isArray(places),
+    ) &&
+    isList(steps)
+  );
+}
+
+function provenanceOf(metadata: ReadonlyMap<string, string>, file: string): Provenance {
   try {
-    return JSON.parse(table.schema.metadata.get('provenance') ?? '') as Provenance;
+    const value: unknown = JSON.parse(metadata.get('provenance') ?? '');
+    if (!isProvenance(value)) throw new TypeError('not a provenance');
+    return value;
   } catch {
     throw new VtimeError('trace_arrow', 'the provenance in the schema metadata is missing or damaged', {
       file,
@@ -172,7 +195,7 @@ function requireReadable(trace: Trace, intervals: number, file: string): void {
 }
 
 function functionsTrace(table: Table, file: string): Trace {
-  const provenance = provenanceOf(table, file);
+  const provenance = provenanceOf(table.schema.metadata, file);
   const number = (key: string) => Number(table.schema.metadata.get(key));
   const shape = {
     interval_ns: number('interval_ns'),
@@ -211,17 +234,10 @@ function readableColumns(table: Table, file: string): InvocationColumns {
   }
 }
 
-/**
- * Reads a `functions` or `invocations` table. For the latter the functions table is derived: a row per function,
- * counts per minute, exact duration statistics.
- *
- * Errors: trace_file, trace_arrow (not Arrow, truncated, not a vtime schema, newer version), trace_compression.
- */
-export async function readArrow(path: string, options: ReadArrowOptions = {}): Promise<Trace> {
-  const file = basename(path);
-  const table = decode(await readBytes(path, options.shared ?? false), file);
-  const name = table.schema.metadata.get('vtime.schema');
-  const version = table.schema.metadata.get('vtime.version');
+/** The name of the schema that the metadata states; an error if it is none of vtime's, or of another version. */
+function requireSchema(metadata: ReadonlyMap<string, string>, file: string): string {
+  const name = metadata.get('vtime.schema');
+  const version = metadata.get('vtime.version');
   if (name !== FUNCTIONS_SCHEMA && name !== INVOCATIONS_SCHEMA) {
     throw new VtimeError('trace_arrow', `Arrow schema is ${name === undefined ? 'unnamed' : `"${name}"`}`, {
       file,
@@ -236,8 +252,48 @@ export async function readArrow(path: string, options: ReadArrowOptions = {}): P
       expected: `version ${SCHEMA_VERSION}`,
     });
   }
+  return name;
+}
+
+/** The trace of a file with more than `above` invocations; undefined for any other file. */
+function openStream(path: string, file: string, above: number): Trace | undefined {
+  let handle: number;
+  try {
+    handle = openSync(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    const { size } = fstatSync(handle);
+    // A row has 20 bytes at least.
+    if (size < 20 * above) return undefined;
+    const read = fileReader(handle);
+    const layout = inspectIpc(read, size, file);
+    if (requireSchema(layout.metadata, file) !== INVOCATIONS_SCHEMA) return undefined;
+    if (layout.batches.some(({ compressed }) => compressed)) return undefined;
+    if (layout.batches.reduce((sum, { rows }) => sum + rows, 0) <= above) return undefined;
+    const provenance = provenanceOf(layout.metadata, file);
+    return traceFromStream(streamOf(layout, read, path, size, file), provenance, file);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/**
+ * Reads a `functions` or `invocations` table. For the latter the functions table is derived: a row per function,
+ * counts per minute, exact duration statistics.
+ *
+ * Errors: trace_file, trace_arrow (not Arrow, truncated, not a vtime schema, newer version), trace_compression.
+ */
+export async function readArrow(path: string, options: ReadArrowOptions = {}): Promise<Trace> {
+  const file = basename(path);
+  const streamed =
+    options.stream_above === undefined ? undefined : openStream(path, file, options.stream_above);
+  if (streamed !== undefined) return streamed;
+  const table = decode(await readBytes(path, options.shared ?? false), file);
+  const name = requireSchema(table.schema.metadata, file);
   if (name === FUNCTIONS_SCHEMA) return functionsTrace(table, file);
-  const provenance = provenanceOf(table, file);
+  const provenance = provenanceOf(table.schema.metadata, file);
   requireColumns(table, invocationsSchema(provenance).fields, file);
   return traceFromInvocations(readableColumns(table, file), provenance);
 }

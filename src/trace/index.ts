@@ -83,6 +83,7 @@ export {
   selectFunctions,
   selectMinutes,
 } from './select.js';
+export type { ColumnPlaces, InvocationStream } from './stream.js';
 export {
   type FunctionSummary,
   meanInterArrivalNs,

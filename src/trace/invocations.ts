@@ -21,9 +21,9 @@ import {
   tableOf,
 } from './schema.js';
 
-const INTERVAL_NS = 60_000_000_000n;
+export const INTERVAL_NS = 60_000_000_000n;
 /** Two years of minutes: beyond it, starts are not relative to the beginning of the trace. */
-const MAX_INTERVALS = 1 << 20;
+export const MAX_INTERVALS = 1 << 20;
 
 /** Stands for "no duration recorded" in `duration_ns`. */
 export const UNKNOWN_DURATION_NS = 0xffff_ffff_ffff_ffffn;
@@ -96,7 +96,7 @@ function sortByStart(columns: InvocationColumns, rules: RuleCounter): Invocation
 }
 
 /** The row of a function with the exact statistics of its recorded durations (percentile p: smallest v with F(v) ≥ p). */
-function functionRow(function_id: string, sorted: Float64Array): FunctionRow {
+export function functionRow(function_id: string, sorted: Float64Array): FunctionRow {
   const parts = function_id.split('/');
   const [owner, app, name] = parts.length === 3 ? parts : [null, null, function_id];
   const n = sorted.length;

@@ -33,6 +33,7 @@ import {
 } from 'apache-arrow';
 import { VtimeError } from '../errors.js';
 import type { RuleCount } from './rules.js';
+import type { InvocationStream } from './stream.js';
 
 export const FUNCTIONS_SCHEMA = 'vtime.functions';
 export const INVOCATIONS_SCHEMA = 'vtime.invocations';
@@ -133,6 +134,8 @@ export interface Provenance {
 export interface Trace {
   functions: Table;
   invocations?: Table;
+  /** In place of `invocations` where they stay on disk (ReadArrowOptions.stream_above). */
+  stream?: InvocationStream;
   provenance: Provenance;
 }
 

@@ -16,6 +16,7 @@ import {
   type TraceShape,
   traceShape,
 } from './schema.js';
+import { narrowStream } from './stream.js';
 
 export interface FunctionSelection {
   /** Function ids, or prefixes of an id or of the function's own name that fit exactly one function. */
@@ -243,6 +244,13 @@ function rebuild(trace: Trace, chosen: number[], window: MinuteWindow, step: Pro
     shape,
     provenance,
   );
+  if (trace.stream !== undefined) {
+    const from_ns = window.from * old.interval_ns;
+    const to_ns = from_ns + window.minutes * old.interval_ns;
+    const rows_left = kept.reduce((sum, count) => sum + count, 0);
+    if (rows_left === 0) throw noFunctions('minutes');
+    return { ...selected, stream: narrowStream(trace.stream, chosen, from_ns, to_ns, rows_left) };
+  }
   if (trace.invocations === undefined) return selected;
   const ids = chosen.map((index) => rows[index].function_id);
   const inside = invocationsInside(

@@ -102,7 +102,7 @@ export function summarizeTrace(
     interval_s: interval_ns / 1e9,
     duration_s,
     invocations,
-    single_invocations: trace.invocations?.numRows ?? 0,
+    single_invocations: trace.invocations?.numRows ?? trace.stream?.rows ?? 0,
     invocations_per_s: invocations / duration_s,
     duration_model: model,
     offered_concurrency: sum((row) => row.offered_concurrency),
