@@ -116,7 +116,10 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     }
     const time = absolute(next);
     if (time > until) return OUTCOME_UNTIL;
-    if (limit != 0 && time > limit) return OUTCOME_HORIZON;
+    if (limit != 0 && time > limit) {
+      setNow(limit);
+      return OUTCOME_HORIZON;
+    }
     if (time != now) {
       if (time < now) {
         fail(FAIL_CLOCK, 0, 0, now - time);

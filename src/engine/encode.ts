@@ -113,7 +113,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     if (trace === undefined) throw new VtimeError('trace_file', 'the serverless workload needs its trace');
     const encoded = encodeServerless(model, compiler, config, workload.serverless, machine, trace);
     if (run.horizon === 'trace') horizon_ns = encoded.length_ns;
-    if (encoded.length_ns > 0n) model.set(abi.P_ENERGY_END_NS, encoded.length_ns);
+    model.set(abi.P_ENERGY_END_NS, horizon_ns);
     statements = { ...encoded.statements };
     arrivals = encoded.arrivals;
   }

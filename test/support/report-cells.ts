@@ -125,7 +125,14 @@ export function metricsOf(drawn: Drawn): Metrics {
     containers: { cold_starts: 0, failures: 0, evicted: 0, prewarmed: 0 },
     bypassed: 0,
     abandoned: 0,
-    assignment: { assigned: n, unmapped: 12, reassigned: 34, rebalanced: 0, buckets: 9, largest_bucket_share: 0.61 },
+    assignment: {
+      assigned: n,
+      unmapped: 12,
+      reassigned: 34,
+      rebalanced: 0,
+      buckets: 9,
+      largest_bucket_share: 0.61,
+    },
     schedule_digest: '0123456789abcdef',
   };
 }
