@@ -221,6 +221,8 @@ export const P_PLACE: u32 = 103;
 export const P_REQUEUE_LOCAL: u32 = 104;
 /** SFS: slice in the filter until the first estimate. */
 export const P_FIRST_SLICE_NS: u32 = 105;
+/** 1: a task whose vtime is still the smallest keeps its CPU when its slice is over. */
+export const P_KEEP_RUNNING: u32 = 106;
 /** 1: fair groups of SECTION_CGROUPS and of the containers (kernel/group.ts). */
 export const P_GROUP_SCHED: u32 = 112;
 /** Runtime handed to a CPU at once (sched_cfs_bandwidth_slice()). */

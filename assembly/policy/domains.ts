@@ -7,7 +7,7 @@ import { count, param, STEALS } from '../core/counters';
 import { CGROUP_DOMAIN, CPU_DOMAIN, DOMAIN_MASK } from '../core/layout';
 import { dsqCreate, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqInsertByVtime, dsqMoveToLocal, KICK_IDLE, kickCpu, pickIdleCpu } from '../kernel/ext';
+import { dsqInsertByVtime, dsqMoveToLocal, KICK_IDLE, kickCpu, pickIdleAmong } from '../kernel/ext';
 import { maskAddress } from '../kernel/mask';
 import { TASK_CGROUP, TASK_CLASS_STATE, TASK_LAST_STINT, TASK_VTIME } from '../kernel/task';
 import { nrDomains } from './mapping';
@@ -55,7 +55,7 @@ export function enqueue(t: u32): void {
 
   const domain = load<u32>(load<u32>(t, TASK_CGROUP) << 2, CGROUP_DOMAIN);
   dsqInsertByVtime(t, domainDsq(domain), slice, load<u64>(t, TASK_VTIME));
-  const idle = pickIdleCpu(maskAddress(domain < nrDomains ? load<u32>(domain << 2, DOMAIN_MASK) : 0));
+  const idle = pickIdleAmong(t, maskAddress(domain < nrDomains ? load<u32>(domain << 2, DOMAIN_MASK) : 0));
   if (idle >= 0) kickCpu(idle as u32, KICK_IDLE);
 }
 

@@ -105,7 +105,7 @@ export function opsDequeue(t: u32): void {}
 @inline
 export function opsDispatch(cpu: u32, prev: u32): void {
   if (policy == POLICY_DOMAINS) domains.dispatch(cpu);
-  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu);
+  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu, prev);
   else dispatch(cpu, prev);
 }
 

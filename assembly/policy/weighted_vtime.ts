@@ -2,15 +2,15 @@
 // domains. A task goes straight to an idle CPU of its domain, else of another; else it waits in its domain's DSQ by
 // vtime. A free CPU serves its own domain, then the longest other queue. With one domain it is the policy global-vtime.
 
-import { CLASS_EXT, NONE, P_CREDIT_CLAMPED, P_PREEMPT, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
+import { CLASS_EXT, NONE, P_CREDIT_CLAMPED, P_KEEP_RUNNING, P_PREEMPT, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
 import { count, param, STEALS } from '../core/counters';
-import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, IDLE_MASK, POLICY_STATE } from '../core/layout';
+import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, POLICY_STATE } from '../core/layout';
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
-import { maskAddress, maskFirstAnd, maskTest } from '../kernel/mask';
-import { TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
+import { dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
+import { maskAddress, maskTest } from '../kernel/mask';
+import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
 import { nrDomains } from './mapping';
 
@@ -18,6 +18,7 @@ let slice: u64 = 0;
 let stealing: bool = true;
 let preempting: bool = false;
 let clamped: bool = true;
+let keeping: bool = false;
 
 /** u64 per domain: the largest vtime that has started to run there. */
 const VTIME_NOW: usize = POLICY_STATE;
@@ -27,6 +28,7 @@ export function init(): void {
   stealing = param(P_STEAL) != STEAL_NONE;
   preempting = param(P_PREEMPT) != 0;
   clamped = param(P_CREDIT_CLAMPED) != 0;
+  keeping = param(P_KEEP_RUNNING) != 0;
   for (let d: u32 = 0; d < nrDomains; d++) {
     dsqCreate(d);
     store<u64>(d << 3, 0, VTIME_NOW);
@@ -52,14 +54,8 @@ function domainCpus(d: u32): usize {
 function pickIdle(t: u32, prev: u32, d: u32): i32 {
   const mask = load<u32>(t, TASK_MASK);
   const cpus = domainCpus(d);
-  if (mask == 0) {
-    if (maskTest(cpus, prev) && testAndClearCpuIdle(prev)) return prev as i32;
-    return pickIdleCpu(cpus);
-  }
-  let cpu = maskFirstAnd(IDLE_MASK, cpus);
-  if (cpu < 0 || !maskTest(maskAddress(mask), cpu as u32)) return -1;
-  testAndClearCpuIdle(cpu as u32);
-  return cpu;
+  if (maskTest(cpus, prev) && maskTest(maskAddress(mask), prev) && testAndClearCpuIdle(prev)) return prev as i32;
+  return mask == 0 ? pickIdleCpu(cpus) : pickIdleAmong(t, cpus);
 }
 
 export function selectCpu(t: u32, prev: u32): u32 {
@@ -95,17 +91,33 @@ function charge(t: u32, ran: u64): u64 {
   return (ran * (load<u32>(t, TASK_INVERSE_WEIGHT) as u64)) >> 10;
 }
 
+/** vtime of a running task, charged up to now. */
+// @ts-ignore: decorator
+@inline
+function runningVtime(t: u32): u64 {
+  return load<u64>(t, TASK_VTIME) + charge(t, load<u64>(t, TASK_STINT) + (now - load<u64>(t, TASK_EXEC_START)));
+}
+
+/** The running task is enqueued only after this decision; it competes by getting another slice. */
+function keep(cpu: u32, prev: u32, own: u32): bool {
+  const first = dsqFirstAllowed(own, cpu);
+  if (first == 0 || (load<u16>(prev, TASK_FLAGS) & FLAG_QUEUED) == 0) return false;
+  if (!before(runningVtime(prev), load<u64>(first, TASK_VTIME))) return false;
+  store<u64>(prev, slice, TASK_SLICE);
+  return true;
+}
+
 /** A woken task takes the CPU it ran on last from a task whose vtime is larger. */
 function preemptLater(t: u32): void {
   const cpu = load<u32>(t, TASK_CPU);
   const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
   if (curr == 0 || load<u8>(curr, TASK_CLASS) != CLASS_EXT) return;
-  const ran = load<u64>(curr, TASK_STINT) + (now - load<u64>(curr, TASK_EXEC_START));
-  if (before(load<u64>(t, TASK_VTIME), load<u64>(curr, TASK_VTIME) + charge(curr, ran))) kickCpu(cpu, KICK_PREEMPT);
+  if (before(load<u64>(t, TASK_VTIME), runningVtime(curr))) kickCpu(cpu, KICK_PREEMPT);
 }
 
-export function dispatch(cpu: u32): void {
+export function dispatch(cpu: u32, prev: u32): void {
   const own = load<u32>(cpu << 2, CPU_DOMAIN);
+  if (keeping && prev != 0 && own != NONE && keep(cpu, prev, dsqUser(own))) return;
   if (own != NONE && dsqMoveToLocal(dsqUser(own))) return;
   if (!stealing) return;
   let longest: u32 = NONE;

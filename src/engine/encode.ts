@@ -204,6 +204,7 @@ function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
   if ('credit' in policy) {
     model.set(abi.P_CREDIT_CLAMPED, policy.credit === 'slice' ? 1 : 0);
     model.set(abi.P_PREEMPT, policy.preempt ? 1 : 0);
+    model.set(abi.P_KEEP_RUNNING, policy.keep_running ? 1 : 0);
   }
   encodePolicyOptions(model, policy);
   const domains = model.section(abi.SECTION_DOMAINS);

@@ -84,7 +84,7 @@ const policies = {
   }).describe('One CPU decides for all, as in the example scx_central.'),
   'five-level': section({
     name: z.literal('five-level'),
-    slice: positiveDuration.prefault('20ms'),
+    slice: positiveDuration.prefault('20ms').describe('Longest time on a CPU while others wait.'),
     order: oneOf('weighted', 'strict')
       .default('weighted')
       .describe('1, 2, 4, 8, 16 tasks of each level in turn; or the highest level first.'),
@@ -94,7 +94,7 @@ const policies = {
   }).describe('Five FIFO queues by weight, as in the example scx_qmap.'),
   nest: section({
     name: z.literal('nest'),
-    slice: positiveDuration.prefault('20ms'),
+    slice: positiveDuration.prefault('20ms').describe('Longest time on a CPU while others wait.'),
     remove_after: positiveDuration
       .prefault('2ms')
       .describe('Idle time after which a core leaves the primary nest (p_remove).'),
@@ -129,6 +129,9 @@ function vtimeRules() {
     preempt: flag()
       .default(false)
       .describe('A woken task with the smaller vtime takes the CPU of the running one.'),
+    keep_running: flag()
+      .default(false)
+      .describe('A task whose vtime is still the smallest keeps its CPU when its slice is over.'),
   };
 }
 
@@ -199,6 +202,7 @@ export function describePolicies(): PolicyDescription[] {
   return POLICY_NAMES.map((name) => {
     const schema = z.toJSONSchema(policies[name], { io: 'input' });
     const parameters = Object.entries(schema.properties ?? {}).filter(([key]) => key !== 'name');
+    const defaults: Record<string, unknown> = policyObject.parse({ name });
     return {
       name,
       description: schema.description ?? '',
@@ -206,7 +210,7 @@ export function describePolicies(): PolicyDescription[] {
         const parameter = typeof given === 'object' ? given : {};
         return {
           name: key,
-          ...(parameter.default === undefined ? {} : { default: parameter.default }),
+          ...(defaults[key] === undefined ? {} : { default: defaults[key] }),
           ...(parameter.enum === undefined ? {} : { values: parameter.enum.map(String) }),
           description: parameter.description ?? '',
         };
