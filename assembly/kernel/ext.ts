@@ -374,6 +374,17 @@ export function pickIdleCpu(mask: usize): i32 {
   return cpu;
 }
 
+/** The lowest idle CPU of a mask that t may run on, no longer idle to others; -1 if none. */
+export function pickIdleAmong(t: u32, mask: usize): i32 {
+  const own = maskAddress(load<u32>(t, TASK_MASK));
+  for (let cpu = maskFirstAnd(IDLE_MASK, mask); cpu >= 0; cpu = maskNextAnd(IDLE_MASK, mask, (cpu as u32) + 1)) {
+    if (!maskTest(own, cpu as u32)) continue;
+    maskClear(IDLE_MASK, cpu as u32);
+    return cpu;
+  }
+  return -1;
+}
+
 /** The previous CPU if it is idle and allowed, else any idle allowed one; -1 if none. */
 export function pickIdleNear(t: u32, prev: u32): i32 {
   if (allowed(t, prev) && testAndClearCpuIdle(prev)) return prev as i32;

@@ -82,6 +82,12 @@ export function onPolicyTimer(): void {
 
 /** The end of the trace: what the run draws and does later, while it drains, is not the trace's. */
 export function onTraceEnd(): void {
+  const end = param(P_ENERGY_END_NS);
+  if (end > now) {
+    // Beyond the reach of a key: armed in steps.
+    systemSet(packages + 1, CLASS_SAMPLE, end);
+    return;
+  }
   systemSet(packages + 1, CLASS_SAMPLE, u64.MAX_VALUE);
   takeWindow(now);
 }
