@@ -177,4 +177,40 @@ test('round robin takes the domains in turn; a function’s hash is its domain',
   assert.equal(second, first);
 });
 
+test('sched-ext/scx#755, #1678: a task waits for no busy CPU while an idle one that it may use is there', async () => {
+  // b ran on CPU 5, where a hog has begun meanwhile; it may also use CPU 6. The lowest idle CPUs, 0 and on, are not for it.
+  const policies: ConfigInput['policy'][] = [
+    { name: 'global-fifo', slice: '1h' },
+    { name: 'percpu-fifo', slice: '1h' },
+    { name: 'global-vtime', slice: '1h' },
+    { name: 'domains', slice: '1h' },
+    { name: 'weighted-vtime', slice: '1h' },
+  ];
+  for (const policy of policies) {
+    const { classes } = await simulate({
+      machine: 'ideal-8',
+      policy,
+      kernel: { watchdog_timeout: '0s' },
+      workload: {
+        tasks: [
+          { name: 'hog', cpus: '5', start: '15ms', program: [{ run: '1s' }] },
+          { name: 'b', cpus: '5-6', program: [{ run: '10ms' }, { sleep: '10ms' }, { run: '10ms' }] },
+        ],
+      },
+    });
+    assert.is(classes.find((task) => task.name === 'b')!.wake_latency_us.max, 0, JSON.stringify(policy));
+  }
+  // Pinned to the idle CPU 5, which is in another domain than the task.
+  for (const policy of ['domains:2', 'weighted-vtime:2']) {
+    const { metrics } = await simulate({
+      machine: 'ideal-8',
+      policy,
+      workload: {
+        tasks: [{ name: 'pinned', cpus: '5', domain: 0, program: [{ sleep: '1ms' }, { run: '1ms' }] }],
+      },
+    });
+    assert.is(metrics.wake_latency_us.max, 0, policy);
+  }
+});
+
 test.run();

@@ -7,6 +7,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConfigInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
+import { traceFromInvocations } from '../src/trace/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'vtime-energy-'));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -138,6 +139,29 @@ test('turbo: one busy core runs at 1000 MHz, four at 500 MHz each', async () => 
   close(metrics.energy_j, 4 * (0.02 + 1.99));
   // Busy time weighted: (1 · 1000 + 398 · 500)/399.
   close(metrics.frequency_mhz, 200_000 / 399);
+});
+
+test('the energy of a trace of 30 hours is that of 30 hours', async () => {
+  // Longer than the 19.5 h that an event key reaches. 100 W for 30 h and the minute of the last call: 108 060 s.
+  const hour = 3_600_000_000_000n;
+  const trace = traceFromInvocations(
+    {
+      function_ids: ['f'],
+      function_index: Uint32Array.from([0, 0]),
+      start_ns: BigUint64Array.from([0n, 30n * hour]),
+      duration_ns: BigUint64Array.from([1_000_000n, 1_000_000n]),
+    },
+    { format: 'memory', inputs: [], rules: [], steps: [] },
+  );
+  const serverless = {
+    trace: 'by-hand.arrow',
+    functions: { eligible: false },
+    durations: 'average' as const,
+    server_master: false,
+  };
+  const machine = { profile: 'ideal-1', idle_power: '100W', busy_power: '100W' };
+  const { metrics } = await simulate({ machine, policy: 'eevdf', workload: { serverless } }, { trace });
+  close(metrics.energy_j, 10_806_000);
 });
 
 test('a package that is never busy draws what its idle states and uncore say', async () => {
