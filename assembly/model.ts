@@ -24,6 +24,7 @@ import {
   P_SLICE_EXACT,
   SECTION_ARRIVALS,
   SECTION_BARRIERS,
+  SECTION_CGROUPS,
   SECTION_CORE_POWER,
   SECTION_COUNTS,
   SECTION_CPUS,
@@ -87,6 +88,7 @@ import { dsqReset } from './kernel/dsq';
 import { eventsReset, timerSet } from './kernel/events';
 import { extInit } from './kernel/ext';
 import { fairInit } from './kernel/fair';
+import { groupsInit } from './kernel/group';
 import { machineLoadTables, machineReset } from './machine/machine';
 import { packageCount, topologyLoad } from './machine/topology';
 import { jobsReset } from './kernel/job';
@@ -228,6 +230,8 @@ function startTasks(): void {
   eventsReset(packageCount() + SYSTEM_EVENTS, rows);
   schedInit();
   fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
+  const cgroups = section(SECTION_CGROUPS);
+  groupsInit(cgroups, rows);
   extInit();
   watchdogInit(packageCount());
   opsInit();

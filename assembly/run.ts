@@ -20,6 +20,7 @@ import { fail, FAIL_CLOCK, FAIL_CONSERVATION, FAIL_DEADLOCK, FAIL_LIVELOCK, FAIL
 import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE } from './core/layout';
 import { NEVER } from './core/winner';
 import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
+import { onPeriod, onSlack } from './kernel/bandwidth';
 import { fairBalance } from './kernel/fair';
 import {
   absolute,
@@ -52,7 +53,7 @@ import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
 import { onTraceEnd, onFrequency, onPolicyTimer, onWatchdog } from './kernel/watchdog';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
-import { deliveriesPending, DELIVERY_CLIENT, noteDelivered } from './workload/delivery';
+import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SLACK, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
 
@@ -191,5 +192,7 @@ function onDelivery(): void {
   wheelFree(node);
   noteDelivered();
   if (kind == DELIVERY_CLIENT) onClient(a);
+  else if (kind == DELIVERY_PERIOD) onPeriod(a);
+  else if (kind == DELIVERY_SLACK) onSlack(a);
   else onWorkerDelivery(kind, a);
 }

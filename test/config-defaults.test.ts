@@ -33,6 +33,8 @@ test('an almost empty config is filled in completely', () => {
     on_stall: 'end',
     slice_expiry: 'tick',
     base_slice: '3ms',
+    bandwidth_slice: '5ms',
+    group_scheduling: false,
   });
   assert.equal(config.policy, { name: 'eevdf', base_slice: '3ms' });
   assert.equal(config.workload.tasks, [

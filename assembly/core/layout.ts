@@ -150,6 +150,10 @@ export const BARRIERS: usize = 0x0a80_0000; // 2 MiB
 export const MAX_CGROUPS: u32 = 131072;
 export const CGROUP_DOMAIN: usize = 0x0ac0_0000;
 
+/** Cgroups as groups of the fair class, 128 B (kernel/group.ts); their run queues are in the arena. */
+export const CGROUP_SHIFT: u32 = 7;
+export const CGROUPS: usize = 0x0f00_0000; // 16 MiB
+
 /** AssemblyScript's static data begins here (memoryBase); the engine's own regions end below. */
 export const STATIC_DATA: usize = 0x1000_0000;
 /** Everything of variable size; grows to the end of memory. */

@@ -28,6 +28,7 @@ import {
   NOT_IDLE,
 } from './busiest';
 import { CPU_CURR } from './cpu';
+import { grouping, runningTask, taskLoad, throttledOn } from './group';
 import { now, resched } from './events';
 import { fairDequeue, fairEnqueue, fairPutPrev, fairSetNext, fairWakeupPreempt } from './fair';
 import {
@@ -35,13 +36,11 @@ import {
   cpuUtil,
   listMoveToNewest,
   MIGRATION_COST_NS,
-  RQ_CURR,
   RQ_NR_RUNNING,
   RQ_OLDEST,
   RQ_PUSH_CPU,
   SE_NEWER,
   SE_ON_RQ,
-  weightOf,
 } from './fairrq';
 import { maskAddress, maskClear, maskFirst, maskFirstAnd, maskNextAnd, maskTest } from './mask';
 import { taskMove, updateCurr, wakeIdleCpu } from './sched';
@@ -109,7 +108,8 @@ function canMigrate(t: u32): bool {
     return false;
   }
   allPinned = false;
-  if (load<u32>(cpuRq(srcCpu), RQ_CURR) == t) return false;
+  if (runningTask(srcCpu) == t) return false;
+  if (grouping && (throttledOn(t, srcCpu) || throttledOn(t, dstCpu))) return false;
   return !taskHot(t) || load<u32>(domainOf(level, dstCpu), SD_NR_FAILED) > cacheNiceTries();
 }
 
@@ -140,7 +140,7 @@ function detachTasks(): u32 {
     if (++loop > loopMax) break;
     const t = load<u32>(q, RQ_OLDEST);
     let share: u64 = 1;
-    if (migrationType == MIGRATE_LOAD) share = max(weightOf(t), 1);
+    if (migrationType == MIGRATE_LOAD) share = taskLoad(t, srcCpu);
     else if (migrationType == MIGRATE_UTIL) share = cpuUtil(q) / (nr as u64);
     if (!canMigrate(t) || (migrationType != MIGRATE_TASK && share >> failed > imbalance)) {
       listMoveToNewest(q, t);
@@ -224,7 +224,7 @@ export function loadBalance(cpu: u32, atLevel: u32, cpuIdle: u32): u32 {
   } else {
     if (idle != NEWLY_IDLE) store<u32>(sd, load<u32>(sd, SD_NR_FAILED) + 1, SD_NR_FAILED);
     if (needActiveBalance(sd)) {
-      const curr = load<u32>(cpuRq(srcCpu), RQ_CURR);
+      const curr = runningTask(srcCpu);
       if (curr == 0 || !maskTest(maskAddress(load<u32>(curr, TASK_MASK)), cpu)) return 0;
       if (load<u32>(cpuRq(srcCpu), RQ_PUSH_CPU) == 0) {
         store<u32>(cpuRq(srcCpu), cpu + 1, RQ_PUSH_CPU);
@@ -277,16 +277,20 @@ export function pushCurrent(cpu: u32): void {
   const q = cpuRq(cpu);
   const target = load<u32>(q, RQ_PUSH_CPU) - 1;
   store<u32>(q, 0, RQ_PUSH_CPU);
-  const curr = load<u32>(q, RQ_CURR);
+  const curr = runningTask(cpu);
   if (curr == 0 || !maskTest(ONLINE_MASK, target)) return;
   fairPutPrev(cpu, curr);
   let t = load<u32>(q, RQ_OLDEST);
-  while (t != 0 && !maskTest(maskAddress(load<u32>(t, TASK_MASK)), target)) t = load<u32>(t, SE_NEWER);
+  while (t != 0 && !mayPush(t, cpu, target)) t = load<u32>(t, SE_NEWER);
   if (t != 0) {
     migrate(t, cpu, target, false);
     store<u32>(domainOf(commonLevel(cpu, target), target), 0, SD_NR_FAILED);
   }
   if (t != curr && load<u32>(curr, SE_ON_RQ) != 0) fairSetNext(cpu, curr);
+}
+
+function mayPush(t: u32, cpu: u32, target: u32): bool {
+  return maskTest(maskAddress(load<u32>(t, TASK_MASK)), target) && !(grouping && throttledOn(t, cpu));
 }
 
 /** The lowest level whose span holds both CPUs. */

@@ -15,7 +15,7 @@
 //   104  u64 cost            costs of the current switch, for attribution
 //   112  u32 nr_ext          ext tasks on this run queue (running or queued anywhere)
 //   116  u32 reserved
-//   128  96 B fair run queue (kernel/fairrq.ts)
+//   128  128 B fair run queue (kernel/fairrq.ts)
 //   256  256 B load balancing (kernel/scheddomain.ts)
 
 import { CPUS } from '../core/layout';

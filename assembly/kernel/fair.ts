@@ -3,13 +3,14 @@
 // Functions bear the kernel's names; those that begin with `fair` are the class's operations, called by sched.ts.
 //
 // Where this is simpler than 6.11:
-//   * no groups yet, no idle policy, no core scheduling, no NEXT_BUDDY (off by default there);
+//   * no idle policy, no core scheduling, no NEXT_BUDDY (off by default there);
 //   * load averages as in fairrq.ts;
 //   * a task's own utilisation isn't tracked (balance.ts says what stands in for it).
 // 6.12 dequeues sleepers late and lets shorter slices preempt: fairDequeue() and fairWakeupPreempt() are the places.
 
 import { MASK_BYTES, OVERLOADED_MASK, RESCHED_MASK } from '../core/layout';
 import { pushCurrent } from './balance';
+import { checkRuntime } from './bandwidth';
 import {
   avgVruntime,
   calcDeltaFair,
@@ -30,6 +31,7 @@ import {
   RQ_LEFTMOST,
   RQ_LOAD,
   RQ_MIN_VRUNTIME,
+  RQ_NR_ENTITIES,
   RQ_NR_RUNNING,
   RQ_PUSH_CPU,
   RQ_ROOT,
@@ -42,6 +44,22 @@ import {
   updateMinVruntime,
   weightOf,
 } from './fairrq';
+import {
+  groupCharge,
+  groupDequeue,
+  groupEnqueue,
+  grouping,
+  groupOf,
+  groupPicksOver,
+  groupPutPrev,
+  groupRq,
+  groupSetNext,
+  groupSliceLeft,
+  groupTick,
+  isGroup,
+  runningTask,
+  throttledOn,
+} from './group';
 import { now, resched } from './events';
 import { maskClear, maskSet, maskTest, nrCpus } from './mask';
 import { balanceInit, triggerLoadBalance } from './rebalance';
@@ -70,11 +88,11 @@ export function fairInit(baseSlice: u64, exact: bool, tickNs: u64): void {
 // ---- entities -------------------------------------------------------------------------------------------
 
 /** place_entity(): where an entity that joins the queue stands, lag and all. */
-function placeEntity(q: usize, t: u32, initial: bool): void {
+export function placeEntity(q: usize, t: u32, initial: bool): void {
   let lag: i64 = 0;
   store<u32>(t, baseSliceNs, SE_SLICE);
   let vslice = calcDeltaFair(baseSliceNs as u64, t);
-  if (load<u32>(q, RQ_NR_RUNNING) != 0) {
+  if (load<u32>(q, RQ_NR_ENTITIES) != 0) {
     // Joining moves the average towards the newcomer: to keep its lag it must stand (W + w) / W times as far away.
     const curr = currOnRq(q);
     let weight = load<u64>(q, RQ_AVG_LOAD) as i64;
@@ -90,7 +108,7 @@ function placeEntity(q: usize, t: u32, initial: bool): void {
 }
 
 /** update_entity_lag(): how far behind (+) or ahead (-) of its share it is, within two slices or a tick. */
-function updateEntityLag(q: usize, t: u32): void {
+export function updateEntityLag(q: usize, t: u32): void {
   const lag = (avgVruntime(q) - load<u64>(t, TASK_VRUNTIME)) as i64;
   const slices = (load<u32>(t, SE_SLICE) as u64) << 1;
   const limit = calcDeltaFair(max(slices, tickPeriodNs), t) as i64;
@@ -98,19 +116,19 @@ function updateEntityLag(q: usize, t: u32): void {
 }
 
 /** update_deadline(): a request that is served is followed by the next. True if others wait for their turn. */
-function updateDeadline(q: usize, t: u32): bool {
+export function updateDeadline(q: usize, t: u32): bool {
   const vruntime = load<u64>(t, TASK_VRUNTIME);
   if (before(vruntime, load<u64>(t, TASK_NODE_KEY))) return false;
   store<u32>(t, baseSliceNs, SE_SLICE);
   store<u64>(t, vruntime + calcDeltaFair(baseSliceNs as u64, t), TASK_NODE_KEY);
-  return load<u32>(q, RQ_NR_RUNNING) > 1;
+  return load<u32>(q, RQ_NR_ENTITIES) > 1;
 }
 
 /** pick_eevdf(): of the eligible entities the one with the earliest deadline; 0 if the queue is empty. */
 export function pickEevdf(q: usize): u32 {
   let curr = currOnRq(q);
   const leftmost = load<u32>(q, RQ_LEFTMOST);
-  if (load<u32>(q, RQ_NR_RUNNING) <= 1) return curr != 0 ? curr : leftmost;
+  if (load<u32>(q, RQ_NR_ENTITIES) <= 1) return curr != 0 ? curr : leftmost;
 
   // vruntime_eligible(v): Σ w·(v_i − min) ≥ (v − min)·Σ w, without the division of avg_vruntime().
   const min = load<u64>(q, RQ_MIN_VRUNTIME);
@@ -156,29 +174,46 @@ export function fairNrRunning(cpu: u32): u32 {
   return load<u32>(cpuRq(cpu), RQ_NR_RUNNING);
 }
 
-/** enqueue_task_fair(): the caller has charged the CPU's current task up to now. `initial`: t is newly forked. */
-export function fairEnqueue(t: u32, cpu: u32, wakeup: bool, initial: bool): void {
+/**
+ * enqueue_task_fair(): the caller has charged the CPU's current task up to now. `initial`: t is newly forked. False if a
+ * throttled group keeps it from running.
+ */
+export function fairEnqueue(t: u32, cpu: u32, wakeup: bool, initial: bool): bool {
   const q = cpuRq(cpu);
   updateLoadAvg(q);
   if (load<u64>(q, RQ_IDLE_STAMP) != 0) idleEnds(q, wakeup);
+  if (grouping) {
+    const g = groupOf(t, cpu);
+    if (g != 0) return groupEnqueue(t, g, cpu, initial);
+  }
   placeEntity(q, t, initial);
   const nr = load<u32>(q, RQ_NR_RUNNING) + 1;
   store<u32>(q, nr, RQ_NR_RUNNING);
+  store<u32>(q, load<u32>(q, RQ_NR_ENTITIES) + 1, RQ_NR_ENTITIES);
   store<u64>(q, load<u64>(q, RQ_LOAD) + weightOf(t), RQ_LOAD);
   store<u32>(t, 1, SE_ON_RQ);
   listAdd(q, t);
   if (load<u32>(q, RQ_CURR) != t) insertEntity(q, t);
   if (nr == 2) maskSet(OVERLOADED_MASK, cpu);
+  return true;
 }
 
 /** dequeue_task_fair(): t may be the current task or a waiting one; the current one has been charged up to now. */
 export function fairDequeue(t: u32, cpu: u32, sleep: bool): void {
   const q = cpuRq(cpu);
   updateLoadAvg(q);
+  if (grouping) {
+    const g = groupOf(t, cpu);
+    if (g != 0) {
+      groupDequeue(t, g, cpu);
+      return;
+    }
+  }
   updateEntityLag(q, t);
   if (load<u32>(q, RQ_CURR) != t) removeEntity(q, t);
   const nr = load<u32>(q, RQ_NR_RUNNING) - 1;
   store<u32>(q, nr, RQ_NR_RUNNING);
+  store<u32>(q, load<u32>(q, RQ_NR_ENTITIES) - 1, RQ_NR_ENTITIES);
   store<u64>(q, load<u64>(q, RQ_LOAD) - weightOf(t), RQ_LOAD);
   store<u32>(t, 0, SE_ON_RQ);
   listRemove(q, t);
@@ -191,7 +226,13 @@ export function fairPick(cpu: u32): u32 {
   const q = cpuRq(cpu);
   if (load<u32>(q, RQ_PUSH_CPU) != 0) pushCurrent(cpu);
   store<u32>(q, 0, RQ_SLICE_USED);
-  return pickEevdf(q);
+  if (grouping) {
+    const curr = runningTask(cpu);
+    if (curr != 0) checkRuntime(curr, cpu);
+  }
+  let se = pickEevdf(q);
+  while (isGroup(se)) se = pickEevdf(groupRq(se, cpu));
+  return se;
 }
 
 /** set_next_entity() */
@@ -200,6 +241,10 @@ export function fairSetNext(cpu: u32, t: u32): void {
   const prev = load<u32>(q, RQ_CURR);
   if (prev == t) return;
   updateLoadAvg(q);
+  if (grouping) {
+    groupSetNext(t, cpu);
+    return;
+  }
   if (prev != 0) fairPutPrev(cpu, prev);
   if (load<u32>(t, SE_ON_RQ) != 0) {
     removeEntity(q, t);
@@ -210,9 +255,14 @@ export function fairSetNext(cpu: u32, t: u32): void {
   store<u32>(q, t, RQ_CURR);
 }
 
-/** put_prev_entity(): back into the tree if it didn't go to sleep. */
-export function fairPutPrev(cpu: u32, t: u32): void {
+/** put_prev_entity(): back into the tree if it didn't go to sleep. `next`: the fair task that runs next, 0 = none. */
+export function fairPutPrev(cpu: u32, t: u32, next: u32 = 0): void {
   const q = cpuRq(cpu);
+  if (grouping) {
+    updateLoadAvg(q);
+    groupPutPrev(t, next, cpu);
+    return;
+  }
   if (load<u32>(q, RQ_CURR) != t) return;
   updateLoadAvg(q);
   if (load<u32>(t, SE_ON_RQ) != 0) insertEntity(q, t);
@@ -221,6 +271,12 @@ export function fairPutPrev(cpu: u32, t: u32): void {
 
 /** Fair part of update_curr(): t, the current task, has used `delta` ns. True: its slice is over and others wait. */
 export function fairCharge(cpu: u32, t: u32, delta: u64): bool {
+  if (grouping) {
+    const over = groupCharge(t, delta, cpu);
+    // Without a tick the weights of groups have no other time to follow.
+    if (exactExpiry) groupTick(t, cpu);
+    return over;
+  }
   const q = cpuRq(cpu);
   store<u64>(t, load<u64>(t, TASK_VRUNTIME) + calcDeltaFair(delta, t), TASK_VRUNTIME);
   const used = updateDeadline(q, t);
@@ -231,12 +287,17 @@ export function fairCharge(cpu: u32, t: u32, delta: u64): bool {
 
 /** CPU time after which fairCharge() finds the slice of the current task used up, ns. */
 export function fairSliceLeft(cpu: u32, t: u32): u64 {
+  if (grouping) return groupSliceLeft(t, cpu);
   const left = (load<u64>(t, TASK_NODE_KEY) - load<u64>(t, TASK_VRUNTIME)) as i64;
   return left > 0 ? invertDeltaFair(left as u64, t) : 0;
 }
 
 /** task_tick_fair() and sched_balance_trigger(); at each tick of a CPU that is not idle, whatever class it runs. */
 export function fairTick(cpu: u32): void {
+  if (grouping) {
+    const curr = runningTask(cpu);
+    if (curr != 0) groupTick(curr, cpu);
+  }
   if (!exactExpiry && load<u32>(cpuRq(cpu), RQ_SLICE_USED) != 0) resched(cpu);
   triggerLoadBalance(cpu);
 }
@@ -245,11 +306,18 @@ export function fairTick(cpu: u32): void {
 export function fairWakeupPreempt(cpu: u32, t: u32): void {
   if (maskTest(RESCHED_MASK, cpu)) return;
   const q = cpuRq(cpu);
+  if (grouping) {
+    if (throttledOn(t, cpu)) return;
+    const curr = runningTask(cpu);
+    if (curr == 0 || groupPicksOver(curr, t, cpu)) resched(cpu);
+    return;
+  }
   if (load<u32>(q, RQ_CURR) == 0 || pickEevdf(q) == t) resched(cpu);
 }
 
 /** yield_task_fair(): gives up its place in the order, not its share. */
 export function fairYield(cpu: u32, t: u32): void {
+  // rq->nr_running
   if (load<u32>(cpuRq(cpu), RQ_NR_RUNNING) <= 1) return;
   store<u64>(t, load<u64>(t, TASK_NODE_KEY) + calcDeltaFair(load<u32>(t, SE_SLICE) as u64, t), TASK_NODE_KEY);
   resched(cpu);

@@ -2,12 +2,12 @@
 // sched_entity), with what keeps them consistent. Functions take the run queue's address, not a CPU, so that the run
 // queues of groups can lie elsewhere.
 //
-// Run queue, 96 B (one per CPU at CPU_FAIR):
+// Run queue, 128 B (one per CPU at CPU_FAIR, one per group and CPU in kernel/group.ts):
 //
 //     0  u32 root            tree of queued entities by deadline, augmented by the smallest vruntime; not the current
 //     4  u32 leftmost        the one with the earliest deadline
 //     8  u32 curr            running entity, 0 = none of this queue
-//    12  u32 nr_running      queued or running
+//    12  u32 nr_running      tasks queued or running, those of groups below included (h_nr_running)
 //    16  u64 min_vruntime    reference of all keys; only advances
 //    24  i64 avg_vruntime    Σ weight × (vruntime − min_vruntime) over the tree
 //    32  u64 avg_load        Σ weight over the tree
@@ -20,6 +20,7 @@
 //    84  u32 avg_idle        average length of idle times, ns
 //    88  u32 slice_used      the current has used up its slice while others wait
 //    92  u32 push_cpu        1 + CPU that the current is to be pushed to (active balancing), 0 = none
+//    96  u32 nr_entities     queued or running at this level: without groups the same as nr_running
 //
 // Entity, 56 B of a task's class state:
 //
@@ -41,7 +42,7 @@ import { now } from './events';
 import { TASK_CLASS_STATE, TASK_NODE_KEY, TASK_WEIGHT } from './task';
 import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME, treeInsert, treeNext, treeRemove } from './tree';
 
-export const RQ_BYTES: usize = 96;
+export const RQ_BYTES: usize = 128;
 export const RQ_ROOT: usize = 0;
 export const RQ_LEFTMOST: usize = 4;
 export const RQ_CURR: usize = 8;
@@ -59,6 +60,7 @@ export const RQ_UTIL_AVG: usize = 80;
 export const RQ_AVG_IDLE: usize = 84;
 export const RQ_SLICE_USED: usize = 88;
 export const RQ_PUSH_CPU: usize = 92;
+export const RQ_NR_ENTITIES: usize = 96;
 
 export const SE_VLAG: usize = TASK_CLASS_STATE + 16;
 export const SE_SLICE: usize = TASK_CLASS_STATE + 24;

@@ -18,8 +18,8 @@ import {
   SE_FLIP_DECAY,
   SE_LAST_WAKEE,
   SE_WAKEE_FLIPS,
-  weightOf,
 } from './fairrq';
+import { taskLoad } from './group';
 import { maskAddress, maskFirstAnd, maskNextAnd, maskTest, maskWeightAnd, nrWords } from './mask';
 import {
   adjustNumaImbalance,
@@ -130,7 +130,7 @@ function wakeAffine(t: u32, thisCpu: u32, prevCpu: u32): u32 {
   if (idleCpu(thisCpu) && cpusShareCache(thisCpu, prevCpu)) return idleCpu(prevCpu) ? prevCpu : thisCpu;
   if (idleCpu(prevCpu)) return prevCpu;
   // wake_affine_weight(). The load of the previous CPU is that of its runnable tasks: the sleeping t isn't part of it.
-  const thisLoad = (cpuLoad(cpuRq(thisCpu)) + weightOf(t)) * 100;
+  const thisLoad = (cpuLoad(cpuRq(thisCpu)) + taskLoad(t, thisCpu)) * 100;
   const prevLoad = cpuLoad(cpuRq(prevCpu)) * (100 + (IMBALANCE_PCT - 100) / 2);
   return thisLoad < prevLoad ? thisCpu : prevCpu;
 }

@@ -13,6 +13,8 @@ import { CPU_BUSY_NS, CPU_COLD_NS, CPU_COST, CPU_CURR, CPU_FLAGS, CPU_IDLE_NS, C
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
 import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
+import { grouping } from './group';
+import { noteQuota } from './bandwidth';
 import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './job';
 import { maskClear, maskFirst, maskSet } from './mask';
 import { advance, startsRun } from './program';
@@ -186,8 +188,8 @@ function activate(t: u32, cpu: u32, wakeup: bool): void {
     return;
   }
   updateCurr(c);
-  fairEnqueue(t, cpu, wakeup, !wakeup);
-  if (curr == 0) wakeIdleCpu(cpu);
+  if (!fairEnqueue(t, cpu, wakeup, !wakeup)) noteQuota(t, cpu);
+  else if (curr == 0) wakeIdleCpu(cpu);
   else if (load<u8>(curr, TASK_CLASS) == CLASS_EXT) resched(cpu);
   else fairWakeupPreempt(cpu, t);
 }
@@ -396,7 +398,10 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
   }
   stopRunning(cpu, c, prev);
   if (load<u8>(prev, TASK_CLASS) == CLASS_EXT) extPutPrev(cpu, prev, next);
-  else fairPutPrev(cpu, prev);
+  else {
+    fairPutPrev(cpu, prev, next != 0 && load<u8>(next, TASK_CLASS) == CLASS_FAIR ? next : 0);
+    if (grouping && (flags & FLAG_QUEUED) != 0) noteQuota(prev, cpu);
+  }
   if (load<u8>(prev, TASK_STATE) == STATE_DEAD) {
     count(EXITED_CPU, load<u64>(prev, TASK_SUM_EXEC));
     if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) fairTasks--;

@@ -5,6 +5,7 @@ import {
   CLASS_FAIR,
   NONE,
   TT_BACKGROUND,
+  TT_CGROUP,
   TT_CLASS,
   TT_DOMAIN,
   TT_DOMAIN_SPREAD,
@@ -20,6 +21,7 @@ import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
 import { opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
 import { extEnabled } from './ext';
+import { namedCgroup } from './group';
 import { noteFairTask } from './sched';
 import {
   FLAG_BACKGROUND,
@@ -104,7 +106,7 @@ export function taskFromTemplate(template: u32, ordinal: u32, domain: u32, stats
     load<u32>(r + TT_WEIGHT),
     load<u32>(r + TT_INVERSE_WEIGHT),
     load<u32>(r + TT_MASK),
-    domainCgroup(d),
+    load<u32>(r + TT_CGROUP) != 0 ? namedCgroup(load<u32>(r + TT_CGROUP)) : domainCgroup(d),
     stats == NONE ? load<u32>(r + TT_STATS) : stats,
     load<u32>(r + TT_BACKGROUND) != 0,
     key,

@@ -12,6 +12,7 @@
 //    40  u32 prewarmed                 1 while it starts ahead of its invocation
 
 import {
+  FN_CPUS,
   CLASS_EXT,
   FN_COLD_PC,
   FN_MEMORY_MB,
@@ -22,6 +23,10 @@ import {
   P_COLD_CPU,
   P_COLD_START,
   P_CONTAINER_CLASS,
+  P_CONTAINER_PARENT,
+  P_CONTAINER_PERIOD_NS,
+  P_CONTAINER_QUOTA_NS,
+  P_CONTAINER_SHARES,
   P_MASTER_PARK_PC,
   P_MASTER_PC,
   P_SEED,
@@ -30,6 +35,7 @@ import { param } from '../core/counters';
 import { fail, FAIL_CONTAINERS } from '../core/failure';
 import { CGROUP_DOMAIN, CONTAINERS, CONTAINER_SHIFT, FUNCTIONS, FUNCTION_SHIFT, MAX_CONTAINERS, TASK_SHIFT } from '../core/layout';
 import { draw64, entityKey, mulHigh, PURPOSE_START, streamKey } from '../core/random';
+import { groupSet, namedCgroup } from '../kernel/group';
 import { now, timerClear, timerSet } from '../kernel/events';
 import { nrCpus } from '../kernel/mask';
 import { queueAddWaiter, queueCreate } from '../kernel/queue';
@@ -56,6 +62,11 @@ const SECOND: u64 = 1000000000;
 let used: u32 = 1;
 let containerClass: u32 = CLASS_EXT;
 let masterPc: u32 = NONE;
+/** Fair group of a container: shares (0 = none), the cgroup above it, quota per period (0 = none). */
+let containerShares: u32 = 0;
+let containerParent: u32 = NONE;
+let containerQuota: u64 = 0;
+let containerPeriod: u64 = 0;
 let masterStats: u32 = 0;
 /** New containers begin with the work of a cold start. */
 let coldCode: bool = false;
@@ -72,6 +83,10 @@ export function containersInit(statsOfMasters: u32, functions: u32): void {
   used = 1;
   containerClass = param(P_CONTAINER_CLASS) as u32;
   masterPc = param(P_MASTER_PC) as u32;
+  containerShares = param(P_CONTAINER_SHARES) as u32;
+  containerParent = namedCgroup(param(P_CONTAINER_PARENT) as u32);
+  containerQuota = param(P_CONTAINER_QUOTA_NS);
+  containerPeriod = param(P_CONTAINER_PERIOD_NS);
   masterStats = statsOfMasters;
   coldCode = param(P_COLD_CPU) != 0 && (param(P_COLD_START) as u32) != NONE;
   parked = 0;
@@ -84,6 +99,12 @@ export function containersInit(statsOfMasters: u32, functions: u32): void {
     store<u32>(f << FUNCTION_SHIFT, 0, FREE);
     store<u32>(f << FUNCTION_SHIFT, 0, FUNCTION_BUSY);
   }
+}
+
+/** CPU time per period of a container of the function record at `fn`. */
+function quotaOf(fn: u32): u64 {
+  if (containerQuota != u64.MAX_VALUE) return containerQuota;
+  return (load<u32>(fn, FUNCTIONS + FN_CPUS) as u64) * containerPeriod;
 }
 
 /** A new container of function f, busy from now on; `cold`: its worker begins with the cold start. 0 if there is no room (the run fails). */
@@ -123,6 +144,7 @@ function build(fn: u32, entry: u32): u32 {
   const cgroup = CGROUP_CONTAINERS + index;
   const key = entityKey(streamKey(param(P_SEED), PURPOSE_START, 0), index);
   store<u32>(cgroup << 2, NONE, CGROUP_DOMAIN);
+  if (containerShares != 0) groupSet(cgroup, containerParent, containerShares, quotaOf(fn), containerPeriod);
   store<u32>(k, cgroup, CONTAINER_CGROUP);
   const q = queueCreate(0);
   store<u32>(k, q, CONTAINER_QUEUE);

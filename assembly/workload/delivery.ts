@@ -19,6 +19,9 @@ export const DELIVERY_EXPIRY: u32 = 6;
 export const DELIVERY_PREWARM: u32 = 7;
 /** Container `a`, prewarmed, has started. */
 export const DELIVERY_WARM: u32 = 8;
+/** A period of the quota of cgroup record `a` ends; what its idle CPUs gave back is handed out (kernel/bandwidth.ts). */
+export const DELIVERY_PERIOD: u32 = 16;
+export const DELIVERY_SLACK: u32 = 17;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;

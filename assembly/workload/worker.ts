@@ -20,6 +20,7 @@ import {
   P_COLD_FAILURE,
   P_COLD_START,
   P_CONCURRENCY,
+  P_CONTROL_CGROUP,
   P_ON_FULL_WAIT,
   P_OVERHEAD_AFTER,
   P_OVERHEAD_BEFORE,
@@ -41,6 +42,7 @@ import { CGROUP_DOMAIN, FUNCTIONS, FUNCTION_SHIFT, JOB_SHIFT } from '../core/lay
 import { draw64, entityKey } from '../core/random';
 import { now } from '../kernel/events';
 import { JOB_ARRIVAL, JOB_CONTAINER, JOB_CPU_NS, JOB_CPUS, JOB_DOMAIN, JOB_FINISHED, JOB_FLAGS, JOB_FUNCTION, JOB_KEY, JOB_OVERHEAD, JOB_QUEUE_SLOT, JOB_SOURCE, JOB_STAGE, JOB_STARTED, JOB_STATS, JOB_TIMER, jobSlots, jobState, NEVER_ARRIVED } from '../kernel/job';
+import { namedCgroup } from '../kernel/group';
 import { nrCpus } from '../kernel/mask';
 import { queueSend } from '../kernel/program';
 import { queueAddWaiter, queueCreate } from '../kernel/queue';
@@ -119,8 +121,10 @@ export function workerInit(functions: u32, controlPc: u32, controlStats: u32, ma
   keepAliveInit(functions);
   control = queueCreate(0);
   const threads = param(P_WORKER_THREADS) as u32;
+  const ofSystem = param(P_CONTROL_CGROUP) as u32;
+  const controlCgroup = ofSystem != 0 ? namedCgroup(ofSystem) : CGROUP_UNMAPPED;
   for (let i: u32 = 0; i < threads; i++) {
-    const t = taskCreate(controlPc + 1, CLASS_FAIR, 1024, 0, 0, CGROUP_UNMAPPED, controlStats, true, i);
+    const t = taskCreate(controlPc + 1, CLASS_FAIR, 1024, 0, 0, controlCgroup, controlStats, true, i);
     if (t == 0) return;
     const cpu = i % nrCpus;
     store<u16>(t, (FLAG_BACKGROUND | FLAG_CONTROL) as u16, TASK_FLAGS);

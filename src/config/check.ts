@@ -2,6 +2,11 @@
 
 import type { Mistakes, Path } from './mistakes.js';
 import type { Config, Step } from './schema.js';
+import { durationNs } from './units.js';
+
+/** min_cfs_quota_period, max_cfs_quota_period */
+const MIN_BANDWIDTH_NS = durationNs('1ms');
+const MAX_PERIOD_NS = durationNs('1s');
 
 /** Loop registers of a task: counted loops can't nest deeper. */
 const MAX_LOOP_NESTING = 4;
@@ -104,12 +109,43 @@ function* programsOf(workload: Workload): Generator<{ steps: Step[]; path: Path 
   }
 }
 
+/** Cgroups are a tree in which parents come first, and tasks are in one that exists. */
+function checkCgroups({ cgroups, tasks, arrivals }: Workload, mistakes: Mistakes): void {
+  const names = uniqueNames(cgroups, ['workload', 'cgroups'], mistakes);
+  cgroups.forEach(({ parent, quota, period }, i) => {
+    const path = ['workload', 'cgroups', i];
+    const before = cgroups.slice(0, i).map(({ name }) => name);
+    if (parent !== undefined && !before.includes(parent)) {
+      if (names.has(parent)) mistakes.add([...path, 'parent'], `"${parent}" must come before its children`);
+      else mistakes.unknownName([...path, 'parent'], 'cgroup', parent, before);
+    }
+    if (durationNs(period) < MIN_BANDWIDTH_NS || durationNs(period) > MAX_PERIOD_NS) {
+      mistakes.add([...path, 'period'], 'the kernel takes periods from 1ms to 1s');
+    }
+    if (quota !== undefined && durationNs(quota) < MIN_BANDWIDTH_NS) {
+      mistakes.add([...path, 'quota'], 'the kernel takes quotas from 1ms');
+    }
+  });
+  const check = (given: { cgroup?: string; domain?: unknown }, path: Path) => {
+    if (given.cgroup === undefined) return;
+    if (!names.has(given.cgroup)) mistakes.unknownName([...path, 'cgroup'], 'cgroup', given.cgroup, names);
+    if (given.domain !== undefined) mistakes.add([...path, 'domain'], 'tasks in a cgroup have its domain');
+  };
+  tasks.forEach((task, i) => {
+    check(task, ['workload', 'tasks', i]);
+  });
+  arrivals.forEach(({ spawn }, i) => {
+    if (spawn !== undefined) check(spawn, ['workload', 'arrivals', i, 'spawn']);
+  });
+}
+
 /** Names, references and programs of a workload that fits the schema. */
 export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
   const { programs, tasks, arrivals, serverless } = workload;
   const queues = uniqueNames(workload.queues, ['workload', 'queues'], mistakes);
   const events = uniqueNames(workload.events, ['workload', 'events'], mistakes);
   const barriers = uniqueNames(workload.barriers, ['workload', 'barriers'], mistakes);
+  checkCgroups(workload, mistakes);
   const taskNames = uniqueNames(tasks, ['workload', 'tasks'], mistakes);
   uniqueNames(arrivals, ['workload', 'arrivals'], mistakes);
 

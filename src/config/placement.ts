@@ -75,7 +75,7 @@ function weightOf({ weight, priority }: { weight?: number; priority?: number }):
 
 /** What tasks and spawned tasks have in common: class, mask, domain. */
 function placeTask<Spread extends string>(
-  given: { class?: 'ext' | 'fair'; cpus: string; domain?: number | Spread | 'none' },
+  given: { class?: 'ext' | 'fair'; cpus: string; domain?: number | Spread | 'none'; cgroup?: string },
   spread: Spread,
   path: Path,
   { cpus, domains, policy, mistakes }: Placement,
@@ -95,7 +95,8 @@ function placeTask<Spread extends string>(
     }
   }
   // "Spread over the domains" is also true of no domains, so that one workload fits every policy of a sweep.
-  const placed = domains === undefined || schedulingClass === 'fair' ? 'none' : (given.domain ?? spread);
+  const none = domains === undefined || schedulingClass === 'fair' || given.cgroup !== undefined;
+  const placed = none ? 'none' : (given.domain ?? spread);
   return { class: schedulingClass, domain: placed };
 }
 

@@ -99,6 +99,9 @@ function resolveKernel(config: Config, profile: Machine, cpus: number, mistakes:
     ...kernel,
     slice_expiry: kernel.slice_expiry ?? profile.slice_expiry,
     base_slice: ofPolicy ?? kernel.base_slice ?? kernelBaseSlice(kernel.version, cpus),
+    group_scheduling:
+      kernel.group_scheduling ??
+      (config.workload.serverless !== undefined || config.workload.cgroups.length > 0),
   };
 }
 

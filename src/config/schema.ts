@@ -42,7 +42,7 @@ type Require<T, K extends keyof T> = Omit<T, K> & { [key in K]-?: NonNullable<T[
 export type ResolvedMachine = Require<Config['machine'], 'governor' | 'cpus'> & {
   costs: Required<Config['machine']['costs']>;
 };
-export type ResolvedKernel = Require<Config['kernel'], 'slice_expiry' | 'base_slice'>;
+export type ResolvedKernel = Require<Config['kernel'], 'slice_expiry' | 'base_slice' | 'group_scheduling'>;
 type Placed = 'class' | 'domain' | 'weight';
 export type ResolvedTask = Omit<Require<Config['workload']['tasks'][number], Placed>, 'priority'>;
 

@@ -102,6 +102,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     event: (name) => event(name) + workload.barriers.length + 1,
     task: indexByName('task', workload.tasks),
   });
+  encodeCgroups(model, workload.cgroups);
   for (const task of workload.tasks) encodeTask(model, compiler, task);
   const queue = indexByName('queue', workload.queues);
   for (const source of workload.arrivals) encodeSource(model, compiler, source, queue, times);
@@ -188,6 +189,8 @@ function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): v
   model.set(abi.P_WATCHDOG_NS, durationNs(kernel.watchdog_timeout));
   model.set(abi.P_ON_STALL_FALLBACK, kernel.on_stall === 'fallback' ? 1 : 0);
   model.set(abi.P_BASE_SLICE_NS, durationNs(kernel.base_slice));
+  model.set(abi.P_GROUP_SCHED, kernel.group_scheduling ? 1 : 0);
+  model.set(abi.P_BANDWIDTH_SLICE_NS, durationNs(kernel.bandwidth_slice));
   model.set(abi.P_DIGEST, output.digest ? 1 : 0);
   const { invocations } = output;
   model.set(
@@ -260,7 +263,19 @@ function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): v
   model.set(abi.P_WARMUP_NS, durationNs(run.warmup));
 }
 
-type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus'>;
+function encodeCgroups(model: Model, given: ResolvedConfig['workload']['cgroups']): void {
+  for (const { name, parent, shares, quota, period, domain } of given) {
+    model.cgroup(name, {
+      parent,
+      shares,
+      quota_ns: quota === undefined ? 0n : durationNs(quota),
+      period_ns: durationNs(period),
+      domain,
+    });
+  }
+}
+
+type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus' | 'cgroup'>;
 
 function encodeTemplate(model: Model, given: Scheduled, pc: number, count: number, stats: number): number {
   const tasks = model.section(abi.SECTION_TASKS);
@@ -272,6 +287,7 @@ function encodeTemplate(model: Model, given: Scheduled, pc: number, count: numbe
   tasks.u32(row, abi.TT_MASK, model.maskOf(given.cpus));
   tasks.u32(row, abi.TT_STATS, stats);
   tasks.u32(row, abi.TT_DOMAIN, abi.NONE);
+  if (given.cgroup !== undefined) tasks.u32(row, abi.TT_CGROUP, model.cgroupOf(given.cgroup));
   tasks.u32(row, abi.TT_START_DIST, abi.NONE);
   return row;
 }

@@ -43,8 +43,10 @@ export class Model {
     [abi.SECTION_QUEUES, new Section(8)],
     [abi.SECTION_BARRIERS, new Section(8)],
     [abi.SECTION_FUNCTIONS, new Section(abi.FN_STRIDE)],
+    [abi.SECTION_CGROUPS, new Section(abi.CG_STRIDE)],
   ]);
   readonly #masks = new Map<string, number>();
+  readonly #cgroups = new Map<string, number>();
   readonly #distributions = new Map<string, number>();
 
   constructor(cpus: number) {
@@ -64,6 +66,29 @@ export class Model {
   addClass(name: string, kind: ClassKind): number {
     this.classes.push({ name, kind });
     return this.classes.length - 1;
+  }
+
+  /** Adds a cgroup; returns its index + 1. */
+  cgroup(
+    name: string,
+    given: { parent?: string; shares: number; quota_ns?: bigint; period_ns?: bigint; domain?: number },
+  ): number {
+    const cgroups = this.section(abi.SECTION_CGROUPS);
+    const row = cgroups.add();
+    cgroups.u32(row, abi.CG_PARENT, given.parent === undefined ? 0 : this.cgroupOf(given.parent));
+    cgroups.u32(row, abi.CG_SHARES, given.shares);
+    cgroups.u64(row, abi.CG_QUOTA, given.quota_ns ?? 0n);
+    cgroups.u64(row, abi.CG_PERIOD, given.period_ns ?? 0n);
+    cgroups.u32(row, abi.CG_DOMAIN, given.domain ?? abi.NONE);
+    this.#cgroups.set(name, row + 1);
+    return row + 1;
+  }
+
+  /** Index + 1 of a cgroup. */
+  cgroupOf(name: string): number {
+    const index = this.#cgroups.get(name);
+    if (index === undefined) throw new VtimeError('config_reference', `no cgroup "${name}"`, { value: name });
+    return index;
   }
 
   /** Index of the mask of these CPUs; 0 is all of the machine's. */

@@ -143,6 +143,7 @@ export function encodeServerless(
   encodeWorker(model, compiler, given);
   encodeQueue(model, given);
   encodeContainers(model, given);
+  if (config.policy.name === 'eevdf' && config.kernel.group_scheduling) encodeGroups(model, given.cgroup);
   const sections = {
     functions: model.section(abi.SECTION_FUNCTIONS),
     sources: model.section(abi.SECTION_SOURCES),
@@ -254,6 +255,18 @@ function encodeCounts(model: Model, trace: Trace, interval_ns: bigint, load_scal
   model.set(abi.P_COUNT_INTERVAL_NS, interval_ns);
   model.set(abi.P_COUNT_INTERVALS, intervals);
   model.set(abi.P_LOAD_SCALE, q32(load_scale));
+}
+
+/** Containers are siblings in one slice, beside the one of the system, where the control plane is. */
+function encodeGroups(model: Model, { shares, quota, period }: ResolvedServerless['cgroup']): void {
+  model.set(abi.P_CONTROL_CGROUP, model.cgroup('system.slice', { shares: 1024 }));
+  model.set(abi.P_CONTAINER_PARENT, model.cgroup('containers.slice', { shares: 1024 }));
+  model.set(abi.P_CONTAINER_SHARES, shares);
+  model.set(abi.P_CONTAINER_PERIOD_NS, durationNs(period));
+  model.set(
+    abi.P_CONTAINER_QUOTA_NS,
+    quota === 'none' ? 0n : quota === 'cpus' ? 0xffffffffffffffffn : durationNs(quota),
+  );
 }
 
 function encodeWorker(model: Model, compiler: ProgramCompiler, given: ResolvedServerless): void {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, duration, flag, hertz, oneOf, power, section, show } from './values.js';
+import { count, duration, flag, hertz, oneOf, positiveDuration, power, section, show } from './values.js';
 
 const costs = section({
   context_switch: duration.optional().describe('CPU time of a context switch.'),
@@ -59,6 +59,14 @@ const kernelObject = section({
   base_slice: duration
     .optional()
     .describe("EEVDF's slice. Default: the kernel's own, by version and number of CPUs."),
+  group_scheduling: flag()
+    .optional()
+    .describe(
+      'Fair cgroups have run queues of their own, so that CPU time is shared among them first. Default: true where there are containers or cgroups.',
+    ),
+  bandwidth_slice: positiveDuration
+    .prefault('5ms')
+    .describe('Quota that a CPU takes from its cgroup at once.'),
 });
 
 export const kernel = z.union(

@@ -1,6 +1,7 @@
 // Functions from a trace, in containers, behind a worker.
 
 import * as z from 'zod';
+import { DURATION_EXAMPLE } from '../units.js';
 import {
   count,
   duration,
@@ -179,6 +180,19 @@ const worker = section({
   after: time.prefault({ uniform: ['400us', '1400us'] }),
 });
 
+const cgroup = section({
+  shares: count(2, 262_144).default(1024).describe('cpu.shares of a container.'),
+  quota: z
+    .union([z.enum(['none', 'cpus']), positiveDuration], {
+      error: (issue) =>
+        `expected "none", "cpus" or a time like ${DURATION_EXAMPLE}, got ${show(issue.input)}`,
+    })
+    .default('none')
+    .describe('CPU time per period; `cpus`: as many periods as the function has CPUs.'),
+  // iluvatar-faas sets 102.4 ms; the kernel's default is 100 ms.
+  period: positiveDuration.prefault('100ms'),
+});
+
 const weight = z
   .number({ error: (issue) => `expected a weight of at least 0, got ${show(issue.input)}` })
   .min(0, { error: (issue) => `expected a weight of at least 0, got ${show(issue.input)}` });
@@ -280,6 +294,7 @@ export const serverless = section({
     .describe(
       'Clients give up this long after sending: what waits leaves, what runs is served and not counted as completed.',
     ),
+  cgroup: cgroup.prefault({}).describe('The cgroup of each container, under EEVDF.'),
   pollers: pollers.prefault({}),
   server_master: flag().default(true).describe("Each container's server master wakes about once a second."),
 }).superRefine((value, context) => {

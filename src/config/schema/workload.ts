@@ -11,6 +11,7 @@ import {
   flag,
   name,
   oneOf,
+  positiveDuration,
   rate,
   section,
   show,
@@ -34,6 +35,22 @@ const affinity = z
   .describe('The CPUs that the tasks may use.');
 const schedulingClass = oneOf('ext', 'fair');
 
+const cgroup = name.optional().describe('The cgroup that the tasks are in; default: the root.');
+
+const shares = count(2, 262_144)
+  .default(1024)
+  .describe('cpu.shares: CPU time beside the siblings, in which a task of nice 0 counts 1024.');
+const period = positiveDuration.prefault('100ms');
+
+const group = section({
+  name,
+  parent: name.optional().describe('The cgroup above, which comes first in the list; default: the root.'),
+  shares,
+  quota: positiveDuration.optional().describe('CPU time per period; default: no limit.'),
+  period,
+  domain: count(0, 511).optional().describe('Scheduling domain of its ext tasks.'),
+});
+
 const task = section({
   name,
   program: namedProgram,
@@ -53,6 +70,7 @@ const task = section({
     .describe(
       "A domain's number; `spread`: task i goes to domain i mod k; `none`. Default: spread where there are domains.",
     ),
+  cgroup,
   background: flag().default(false).describe('Not waited for when the run drains.'),
   inverse_weight: count(1, 0xffffffff)
     .optional()
@@ -61,6 +79,7 @@ const task = section({
 
 const spawn = section({
   program: namedProgram,
+  cgroup,
   class: schedulingClass.optional(),
   weight,
   priority,
@@ -118,6 +137,7 @@ export const workload = section({
   queues: z.array(queue).default([]),
   events: z.array(section({ name })).default([]),
   barriers: z.array(section({ name, parties: count(1, 0xffffffff) })).default([]),
+  cgroups: z.array(group).default([]),
   tasks: z.array(task).default([]),
   arrivals: z.array(source).default([]),
   serverless: serverless.optional(),
