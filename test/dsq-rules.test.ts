@@ -151,6 +151,17 @@ test('an expired task with nobody to follow goes on with the default slice of 20
   assert.is(slice(prev), SLICE_DFL);
 });
 
+test('with ENQ_LAST it is enqueued instead, and the CPU goes idle until the scheduler kicks it', () => {
+  start();
+  units.call('setEnqLast');
+  const prev = task();
+  units.call('setCurrent', 0, prev);
+  units.call('setSlice', prev, 0n);
+  assert.is(units.call('pick', 0, prev), 0);
+  units.call('putPrev', 0, prev, 0);
+  assert.equal(order(user(0)), [prev]);
+});
+
 test('a task whose slice is gone when it is picked gets the default slice', () => {
   start();
   const t = task();

@@ -1,7 +1,7 @@
 // Entry of the module under test in test/dsq-*.test.ts (built by test/support/units.ts): dispatch queues and the sched_ext
 // core around them, without a clock: a test says which CPU picks, puts back and is kicked. The policy is global FIFO.
 
-import { P_POLICY, P_SLICE_NS, POLICY_GLOBAL_FIFO } from '../../assembly/abi';
+import { P_ENQ_LAST, P_POLICY, P_SLICE_NS, POLICY_GLOBAL_FIFO } from '../../assembly/abi';
 import { failure, failureReset } from '../../assembly/core/failure';
 import { CPU_SHIFT, CPUS, IDLE_MASK, MASKS, ONLINE_MASK, PARAMS, RESCHED_MASK } from '../../assembly/core/layout';
 import { CPU_CURR } from '../../assembly/kernel/cpu';
@@ -70,6 +70,13 @@ export function setup(cpus: u32, sliceNs: u64): void {
   extInit();
   opsInit();
   for (let k: u32 = 1; k < 4; k++) dsqCreate(k);
+}
+
+/** SCX_OPS_ENQ_LAST */
+export function setEnqLast(): void {
+  store<u64>(PARAMS + ((P_ENQ_LAST as usize) << 3), 1);
+  extInit();
+  store<u64>(PARAMS + ((P_ENQ_LAST as usize) << 3), 0);
 }
 
 export function setMask(index: u32, bits: u64): void {
