@@ -8,7 +8,7 @@ import { count, param, POLLERS_CLEARED, POLLERS_FOUND, POLLERS_MISSED, POLLERS_M
 import { CGROUP_DOMAIN, CPU_DOMAIN, DOMAIN_MASK } from '../core/layout';
 import { dsqCreate, dsqLocal, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqInsert, dsqInsertByVtime, dsqMoveToLocal, kickIdleCpus } from '../kernel/ext';
+import { dsqInsert, dsqInsertByVtime, dsqMoveToLocal, KICK_IDLE, kickCpu, kickIdleCpus } from '../kernel/ext';
 import { maskAddress, maskTest, maskWeightAnd, nrCpus } from '../kernel/mask';
 import { instructionPointer } from '../kernel/program';
 import { FLAG_POLLED, TASK_CGROUP, TASK_CLASS_STATE, TASK_FLAGS, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
@@ -185,8 +185,14 @@ export function enable(t: u32): void {
   store<u64>(t, now, SLEEP_STAMP);
 }
 
-/** The heartbeat wakes idle CPUs of domains where tasks wait: what ENQ_LAST left behind. */
+/**
+ * The heartbeat wakes idle CPUs of domains where tasks wait: what ENQ_LAST left behind. The code leaves out the CPUs' own
+ * queues; a real CPU looks into its queue after any interrupt or kernel thread, a simulated one would sleep on.
+ */
 export function timer(): void {
+  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
+    if (dsqNr(cpuDsq(cpu)) != 0) kickCpu(cpu, KICK_IDLE);
+  }
   for (let d: u32 = 0; d < nrDomains; d++) {
     if (dsqNr(dsqUser(d)) != 0) kickIdleCpus(domainCpus(d));
   }
