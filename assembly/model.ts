@@ -99,6 +99,7 @@ import { schedInit } from './kernel/sched';
 import { CGROUP_UNMAPPED, spawnReset, taskFromTemplate, TEMPLATE_FIRST_SLOT } from './kernel/spawn';
 import { STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
 import { SYSTEM_EVENTS, watchdogInit } from './kernel/watchdog';
+import { wastedInit } from './kernel/wasted';
 import { mappingLoad } from './policy/mapping';
 import { opsInit } from './policy/ops';
 import { runInit } from './run';
@@ -199,6 +200,7 @@ function loadNumbers(): void {
 
 function loadWorkload(): u32 {
   const tasks = section(SECTION_TASKS);
+  const templates = rows;
   if (rows > MAX_TEMPLATES) return IMAGE_TOO_LARGE;
   memory.copy(TEMPLATES, tasks, rows * TT_STRIDE);
   const sources = section(SECTION_SOURCES);
@@ -211,6 +213,7 @@ function loadWorkload(): u32 {
   for (let f: u32 = 0; f < rows; f++) memory.copy(FUNCTIONS + (f << FUNCTION_SHIFT), functions + f * FN_STRIDE, FN_STRIDE);
   const program = section(SECTION_PROGRAM);
   programInit(program, rows, param(P_REFERENCE_MHZ));
+  wastedInit(templates, program, rows);
   // Cgroup d belongs to domain d, the one behind them to none.
   for (let d: u32 = 0; d < CGROUP_UNMAPPED; d++) store<u32>(d << 2, d, CGROUP_DOMAIN);
   store<u32>(CGROUP_UNMAPPED << 2, NONE, CGROUP_DOMAIN);

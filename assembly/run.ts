@@ -52,6 +52,7 @@ import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/s
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
 import { onTraceEnd, onFrequency, onPolicyTimer, onWatchdog } from './kernel/watchdog';
+import { integrateWasted } from './kernel/wasted';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SLACK, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
@@ -126,6 +127,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
         fail(FAIL_CLOCK, 0, 0, now - time);
         return OUTCOME_INVARIANT;
       }
+      integrateWasted(time - now);
       setNow(time);
       eventsAtOnce = 0;
       rebaseIfNeeded();

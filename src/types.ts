@@ -98,6 +98,23 @@ export interface Metrics {
   utilization: number;
   /** Costs of switches, migrations and dispatches as a share of busy time. */
   overhead_share: number;
+  /**
+   * CPU time idle while tasks waited, s: at any instant as many CPUs as there are both idle CPUs and waiting tasks. By what
+   * kept them apart; the parts sum to the total.
+   */
+  wasted_core_s: {
+    total: number;
+    /** The CPU is leaving an idle state. */
+    exit_latency: number;
+    /** No idle CPU is in the task's mask. */
+    affinity: number;
+    /** The task waits in a shared DSQ that an idle CPU serves, and nobody told that CPU. */
+    no_kick: number;
+    /** The task's domain is busy, another is not. */
+    domain: number;
+    /** The task waits in the queue of one busy CPU, to be balanced at a tick or later. */
+    cpu_queue: number;
+  };
   /** Mean number of runnable tasks. */
   load_average: number;
   worker_queue: { mean: number; peak: number };

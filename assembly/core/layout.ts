@@ -91,6 +91,8 @@ export const ONLINE_MASK: usize = 0x001a_0080;
 export const SCRATCH_MASK: usize = 0x001a_00c0;
 /** CPUs with two or more fair tasks. */
 export const OVERLOADED_MASK: usize = 0x001a_0140;
+/** Idle CPUs, while wasted time is split (kernel/wasted.ts). */
+export const WASTED_MASK: usize = 0x001a_0f00;
 /** Domains: u32 mask index by domain; u32 domain by CPU. */
 export const DOMAIN_MASK: usize = 0x001a_1000;
 export const CPU_DOMAIN: usize = 0x001a_2000;

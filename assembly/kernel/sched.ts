@@ -38,6 +38,10 @@ let frequencyInterval: u64 = 0;
 let frequencyPending: u32 = 0;
 /** Fair tasks alive anywhere: without any, newidle balancing has nothing to look for. */
 let fairTasks: u32 = 0;
+/** CPUs that run a task. */
+export let busyCpus: u32 = 0;
+/** CPUs that leave an idle state. */
+export let wakingCpus: u32 = 0;
 /** Set by ext when ops.dispatch() was called during the current schedule(). */
 let dispatched: bool = false;
 
@@ -53,6 +57,8 @@ export function schedInit(): void {
   frequencyInterval = param(P_FREQUENCY_INTERVAL_NS);
   frequencyPending = 0;
   fairTasks = 0;
+  busyCpus = 0;
+  wakingCpus = 0;
   dispatched = false;
 }
 
@@ -277,6 +283,7 @@ export function frequencyHandled(pkg: u32): void {
 }
 
 function leaveIdle(cpu: u32, c: u32): void {
+  busyCpus++;
   maskClear(IDLE_MASK, cpu);
   store<u64>(c, load<u64>(c, CPU_IDLE_NS) + (now - load<u64>(c, CPU_STATE_SINCE)), CPU_IDLE_NS);
   store<u64>(c, now, CPU_STATE_SINCE);
@@ -286,6 +293,7 @@ function leaveIdle(cpu: u32, c: u32): void {
 }
 
 function enterIdle(cpu: u32, c: u32): void {
+  busyCpus--;
   laneClear(c, LANE_COMPLETION);
   if (!exactSlices) laneClear(c, LANE_TICK);
   store<u64>(c, load<u64>(c, CPU_BUSY_NS) + (now - load<u64>(c, CPU_STATE_SINCE)), CPU_BUSY_NS);
@@ -423,6 +431,7 @@ export function runResched(): void {
       const latency = idleExit(cpu, now);
       if (latency != 0) {
         store<u32>(c, load<u32>(c, CPU_FLAGS) | CPU_WAKING, CPU_FLAGS);
+        wakingCpus++;
         store<u32>(c, latency as u32, CPU_COLD_NS);
         laneSet(c, LANE_IDLE_EXIT, CLASS_IDLE_EXIT, now + latency);
         continue;
@@ -469,6 +478,7 @@ export function onTick(c: u32): void {
 export function onIdleExit(c: u32): void {
   laneClear(c, LANE_IDLE_EXIT);
   store<u32>(c, load<u32>(c, CPU_FLAGS) & ~CPU_WAKING, CPU_FLAGS);
+  wakingCpus--;
   schedule(c >> CPU_SHIFT);
 }
 

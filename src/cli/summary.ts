@@ -51,9 +51,10 @@ export function summary(result: SimulationResult, wall_s: number): string {
     distributionRow('stint on CPU µs', metrics.stint_us),
   ].filter((row, i) => i === 0 || row[1] !== '0');
   const machine = [
-    ['utilisation', 'load average', 'energy J', 'power W', 'MHz', 'switches', 'migrations'],
+    ['utilisation', 'wasted CPU s', 'load average', 'energy J', 'power W', 'MHz', 'switches', 'migrations'],
     [
       `${number(metrics.utilization * 100, 1)} %`,
+      significant(metrics.wasted_core_s.total),
       significant(metrics.load_average),
       significant(metrics.energy_j),
       significant(metrics.power_w),

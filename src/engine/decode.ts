@@ -194,6 +194,7 @@ function metricsOf(
       cpus.reduce((sum, cpu) => sum + cpu.overhead_ns, 0),
       busy_ns,
     ),
+    wasted_core_s: wastedOf((cause) => summary(abi.R_WASTED + cause) / 1e9),
     load_average: ratio(summary(abi.R_WINDOW_RUNNABLE), trace_ns),
     worker_queue: { mean: ratio(summary(abi.R_WINDOW_QUEUE), trace_ns), peak: summary(abi.R_QUEUE_PEAK) },
     energy_j: energy_cores_j + energy_uncore_j,
@@ -237,6 +238,19 @@ function metricsOf(
     },
     fallback_s: summary(abi.R_FALLBACK_NS) / 1e9,
     schedule_digest: reader.big(abi.SECTION_SUMMARY, abi.R_DIGEST, 0).toString(16).padStart(16, '0'),
+  };
+}
+
+/** Wasted-core time by cause, in the order of assembly/kernel/wasted.ts. */
+function wastedOf(cause: (number: number) => number): Metrics['wasted_core_s'] {
+  const [exit_latency, affinity, no_kick, domain, cpu_queue] = [0, 1, 2, 3, 4].map(cause);
+  return {
+    total: exit_latency + affinity + no_kick + domain + cpu_queue,
+    exit_latency,
+    affinity,
+    no_kick,
+    domain,
+    cpu_queue,
   };
 }
 

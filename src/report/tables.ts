@@ -101,6 +101,10 @@ const MACHINE_COLUMNS: readonly MachineColumn[] = [
         2,
       ),
   },
+  {
+    name: 'CPUs idle while tasks waited, s',
+    of: (p) => significant(meanOf(p, (m) => m.wasted_core_s.total)),
+  },
   { name: 'runnable tasks', of: (p) => significant(meanOf(p, (m) => m.load_average)) },
   { name: 'worker’s queue, mean', of: (p) => significant(meanOf(p, (m) => m.worker_queue.mean)) },
   {

@@ -101,6 +101,7 @@ export function metricsOf(drawn: Drawn): Metrics {
     response_ms: distribution(latency, 1e6),
     utilization: 0.5,
     overhead_share: 0.004,
+    wasted_core_s: { total: 0, exit_latency: 0, affinity: 0, no_kick: 0, domain: 0, cpu_queue: 0 },
     load_average: 23.4,
     worker_queue: { mean: 0.4, peak: 17 },
     energy_j: drawn.energy_j,
