@@ -209,6 +209,26 @@ test('a full second queue drops jobs that are already in the system', async () =
   assert.is(metrics.duration_s, 0.022);
 });
 
+test('a client whose request is refused thinks and comes again', async () => {
+  // Three clients, one CPU for their requests, two of these in the system at most.
+  const { metrics, outcome } = await run({
+    arrivals: [
+      {
+        name: 'clients',
+        clients: 3,
+        limit: 2,
+        think: '1ms',
+        max_arrivals: 100,
+        spawn: { cpus: '0', program: [{ run: '2ms' }] },
+      },
+    ],
+  });
+  assert.is(outcome, 'completed');
+  assert.is(metrics.arrived, 100);
+  assert.is(metrics.completed + metrics.dropped, 100);
+  assert.ok(metrics.dropped > 10, `${metrics.dropped}`);
+});
+
 test('what begins later than an event key reaches (19.5 h) begins on time', async () => {
   const { invocations } = await run({
     tasks: [{ name: 'sleeper', program: [{ sleep: '47h' }, { run: '1h' }] }],

@@ -302,6 +302,8 @@ function arrive(s: u32, r: u32): void {
   if (full || (limit != 0 && load<u32>(r, ALIVE) >= limit)) {
     count(DROPPED);
     classAdd(stats, CLS_DROPPED, 1);
+    // A client whose request is refused thinks again; without thinking time it is a livelock, and reported as one.
+    if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_CLOSED) clientThinks(s, now);
     return;
   }
   const j = jobEnter();
