@@ -26,11 +26,13 @@ const STARTED: usize = POLICY_STATE + MASK_BYTES;
 let slice: u64 = 0;
 let period: u64 = 0;
 let central: u32 = 0;
+let turns: u32 = 0;
 
 export function init(): void {
   slice = param(P_SLICE_NS);
   period = param(P_TIMER_NS);
   central = param(P_CENTRAL_CPU) as u32;
+  turns = 0;
   dsqCreate(0);
   memory.fill(ASKING, 0, MASK_BYTES);
   // Every CPU has looked for work once before the policy was loaded.
@@ -77,11 +79,20 @@ export function stopping(t: u32): void {
   store<u64>(load<u32>(t, TASK_CPU) << 3, 0, STARTED);
 }
 
+/** Preempts what has had its slice, as many CPUs as tasks wait, another one first each time; the central CPU sees to itself. */
 export function timer(): void {
-  for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
+  let wanted = dsqNr(dsqUser(0));
+  turns++;
+  for (let i: u32 = 0; i < nrCpus; i++) {
+    const cpu = (turns + i) % nrCpus;
+    if (cpu == central) continue;
     const started = load<u64>(cpu << 3, STARTED);
     if (started != 0 && now + 1 < started + slice) continue;
-    if (dsqNr(dsqUser(0)) != 0 || dsqNr(dsqLocal(cpu)) != 0) kickCpu(cpu, KICK_PREEMPT);
+    if (dsqNr(dsqLocal(cpu)) == 0) {
+      if (wanted == 0) continue;
+      wanted--;
+    }
+    kickCpu(cpu, KICK_PREEMPT);
   }
   policyTimer(now + period);
 }
