@@ -25,6 +25,8 @@ function placeText(place: ErrorPlace): string {
 export class VtimeError extends Error {
   readonly code: string;
   readonly place: ErrorPlace;
+  /** The message without place and expectation. */
+  readonly what: string;
   /** Exit code of the CLI: 1 simulated system or comparison failed, 2 usage or input, 3 engine, 130 interrupted. */
   readonly exitCode: number = 2;
 
@@ -35,6 +37,7 @@ export class VtimeError extends Error {
     this.name = new.target.name;
     this.code = code;
     this.place = place;
+    this.what = message;
   }
 }
 

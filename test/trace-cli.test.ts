@@ -76,6 +76,44 @@ test('info of the Arrow file and of its source give the same JSON', async () => 
   );
 });
 
+test('lint tells on stdout; warnings make it exit with 2 only if asked to', async () => {
+  const lint = async (...args: string[]) => {
+    const { stdout, stderr } = await run('lint', ...args);
+    const exitCode = process.exitCode ?? 0;
+    process.exitCode = 0;
+    return { stdout, stderr, exitCode };
+  };
+  const path = folder();
+  const plain = await lint(path);
+  assert.is(plain.exitCode, 0);
+  assert.is(plain.stderr, '');
+  assert.match(plain.stdout, 'azure2019, 3 rows read; 0 errors, 2 warnings, 1 notes');
+  assert.match(
+    plain.stdout,
+    'invocations.nan × 1, repaired: empty or NaN count, read as 0\n           i.csv:2:14\n',
+  );
+  assert.is((await lint(path, '--strict')).exitCode, 2);
+  assert.is((await lint(path, '--quiet')).stdout, '');
+  const result = JSON.parse((await lint(path, '--json')).stdout);
+  assert.equal([result.errors, result.warnings, result.notes], [0, 2, 1]);
+  assert.is((await lint(join(path, 'absent.csv'))).exitCode, 2);
+});
+
+test('import keeps single invocations, and generate writes what info reads', async () => {
+  const out = join(folderOf({}), 't.arrow');
+  await run(
+    'import',
+    folderOf({ 't.csv': 'app,func,end_timestamp,duration\np,f,2,1\n' }),
+    '-o',
+    out,
+    '--quiet',
+  );
+  assert.match((await run('info', out)).stdout, '1 with their own start');
+  const made = await run('generate', '-o', out, '--length', '1min', '--rate', '5/s', '--seed', '0');
+  assert.match(made.stderr, /^wrote \d+ invocations to /);
+  assert.match((await run('info', out)).stdout, 'functions: 10');
+});
+
 test('mistakes reach the caller as errors with exit code 2', async () => {
   assert.is((await failure(() => run('info', join(folder(), 'absent.csv')))).exitCode, 2);
   assert.is((await failure(() => run('info', folder(), '--top', 'many'))).code, 'usage');

@@ -2,6 +2,7 @@
 
 import { tableToIPC } from 'apache-arrow';
 import { Command } from 'commander';
+import { placesOf } from '../config/mistakes.js';
 import type { Config } from '../config/schema.js';
 import { runCell } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
@@ -64,6 +65,18 @@ async function simulateWith(plan: Plan, { quiet }: OutputOptions): Promise<Simul
   }
 }
 
+/** What only shows while the trace is encoded has a path in the config; here it gets its line too. */
+async function located<T>(config: Config, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    const known = error instanceof VtimeError && error.exitCode === 2 && error.place.file === undefined;
+    if (!known || error.place.path === undefined) throw error;
+    const place = placesOf(config)(error.place.path.split('.'), false);
+    throw new VtimeError(error.code, error.what, { ...error.place, ...place });
+  }
+}
+
 async function run(file: string, options: RunOptions): Promise<void> {
   const started = new Date();
   const config: Config = configWith(file, options);
@@ -78,7 +91,7 @@ async function run(file: string, options: RunOptions): Promise<void> {
   const [{ place }] = plan.cells;
   sayDrawnSeed(config, place.seed, options);
   const begun = performance.now();
-  const result = await simulateWith(plan, options);
+  const result = await located(config, () => simulateWith(plan, options));
   const seconds = (performance.now() - begun) / 1000;
   if (options.out !== undefined) await keep(options.out, plan, result, started);
   process.stdout.write(

@@ -179,13 +179,16 @@ export function report(error: unknown): number {
   return EXIT_ENGINE;
 }
 
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(process.exitCode ?? 0);
+}
+
 /** Runs a command; its errors become the process's exit code. A reader that hangs up ends it quietly. */
 export async function runAsCommand(action: () => Promise<unknown>): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      process.exit(process.exitCode ?? 0);
-    });
+    // Once, however often a process runs commands.
+    if (!stream.listeners('error').includes(endQuietly)) stream.on('error', endQuietly);
   }
   try {
     await action();

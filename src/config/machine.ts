@@ -158,7 +158,9 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, file: string | undefined
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new VtimeError('machine_profile', issue.message, { file, path: issue.path.join('.') || undefined });
+  const missing = issue.code === 'invalid_type' && /received undefined/.test(issue.message);
+  const message = missing ? `missing; expected a ${issue.expected}` : issue.message;
+  throw new VtimeError('machine_profile', message, { file, path: issue.path.join('.') || undefined });
 }
 
 function refuse(message: string, path: string, value: unknown, expected: string, file?: string): never {

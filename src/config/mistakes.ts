@@ -149,6 +149,15 @@ function fromUnion(
   else out.add(at, issue.message);
 }
 
+const KINDS: Record<string, string> = {
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
 function flatten(issues: readonly Issue[], root: unknown, base: Path, out: Mistakes): void {
   for (const issue of issues) {
     const relative = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
@@ -166,6 +175,12 @@ function flatten(issues: readonly Issue[], root: unknown, base: Path, out: Mista
       fromUnion(issue, value, path, out);
     } else if (issue.code === 'invalid_key') {
       out.add(path, issue.issues[0]?.message ?? issue.message);
+    } else if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
+      // The library's own words, where the schema has none: lists and mappings mostly.
+      const kind = KINDS[issue.expected] ?? issue.expected;
+      const got =
+        typeof value === 'object' ? (Array.isArray(value) ? 'a list' : 'a mapping') : JSON.stringify(value);
+      out.add(path, `expected ${kind}, got ${got}`);
     } else {
       out.add(path, issue.message);
     }

@@ -44,6 +44,21 @@ function selectionOf({ functions: given, durations }: ResolvedServerless): Funct
   };
 }
 
+/** Names of selections, where the config calls them otherwise. */
+const FIELDS: Record<string, string> = { functions: 'top', maximum_share: 'maximum_share' };
+
+/** A mistake of a selection, with the path of the config's field that asks for it. */
+function inConfig<T>(section: 'functions' | 'window', select: () => T): T {
+  try {
+    return select();
+  } catch (error) {
+    if (!(error instanceof VtimeError) || !error.code.startsWith('select_')) throw error;
+    const field = section === 'functions' ? FIELDS[error.place.path ?? ''] : undefined;
+    const path = ['workload.serverless', section, field].filter((part) => part !== undefined).join('.');
+    throw new VtimeError(error.code, error.what, { ...error.place, path });
+  }
+}
+
 /** Interval numbers of the window and of the history before it. */
 function windowOf(trace: Trace, { window }: ResolvedServerless) {
   const { interval_ns, first_minute, intervals } = traceShape(trace);
@@ -98,9 +113,9 @@ export function encodeServerless(
   machine: Machine,
   whole: Trace,
 ): { length_ns: bigint; statements: ServerlessStatements; arrivals?: StreamedArrivals } {
-  const selected = selectFunctions(whole, selectionOf(given));
+  const selected = inConfig('functions', () => selectFunctions(whole, selectionOf(given)));
   const { from, length, history } = windowOf(selected, given);
-  const trace = selectMinutes(selected, { from, minutes: length });
+  const trace = inConfig('window', () => selectMinutes(selected, { from, minutes: length }));
   const past =
     history > 0
       ? invocationTotals(selectMinutes(selected, { from: from - history, minutes: history }))

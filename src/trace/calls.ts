@@ -17,6 +17,9 @@ const MINUTE_NS = 60_000_000_000;
 /** 300 years. As a number, a time in ns is exact for 104 days and to a quarter of a microsecond for half a century. */
 const MAX_SECONDS = 1e10;
 
+/** Two years, less than the minutes that a functions table may have. */
+const MAX_SPAN_NS = 2 * 365 * 86_400e9;
+
 /** Collects calls in columns that grow. */
 export class CallDraft {
   readonly #ids = new Map<string, number>();
@@ -81,6 +84,16 @@ export class CallDraft {
     let first = Number.POSITIVE_INFINITY;
     for (const start of this.#starts) if (start < first) first = start;
     const origin = Math.floor(first / MINUTE_NS) * MINUTE_NS;
+    if (this.span_ns > MAX_SPAN_NS) {
+      throw new VtimeError(
+        'trace_shape',
+        `${Math.round(this.span_ns / 1e9)} s between the first and the last call`,
+        {
+          file: path,
+          expected: 'a trace of at most two years',
+        },
+      );
+    }
     if (origin !== 0) rules.add('arrivals.shifted', () => `by ${-origin / 1e9} s`);
     return traceFromInvocations(
       {

@@ -54,8 +54,8 @@ export class FormatFiles {
   }
 }
 
-/** The table that a header belongs to; undefined if it is none that vtime reads. `named`: not just found in a folder. */
-function tableOfHeader(names: readonly string[], path: string, named: boolean): Table | undefined {
+/** The table that a header belongs to; undefined if it is none that vtime reads, an error if only its name could tell. */
+function tableOfHeader(names: readonly string[], path: string): Table | VtimeError | undefined {
   const has = (...wanted: string[]) => wanted.every((name) => names.includes(name));
   if (
     names[0] === 'day' &&
@@ -67,8 +67,7 @@ function tableOfHeader(names: readonly string[], path: string, named: boolean): 
     const place = `${basename(dirname(path))}/${basename(path)}`;
     if (/requests_minute/.test(place)) return { format: 'huawei2023', kind: 'requests' };
     if (/function_delay_minute/.test(place)) return { format: 'huawei2023', kind: 'durations' };
-    if (!named) return undefined;
-    throw new VtimeError('trace_format', 'a Huawei 2023 table of an unknown metric', {
+    return new VtimeError('trace_format', 'a Huawei 2023 table of an unknown metric', {
       file: path,
       line: 1,
       expected: 'requests_minute or function_delay_minute in the name of the file or its folder',
@@ -138,15 +137,22 @@ export async function readByFormat(
 ): Promise<Trace | undefined> {
   const files = new FormatFiles();
   const unknown: string[] = [];
+  let unnamed: VtimeError | undefined;
   const explicit = new Set(paths);
   for (const path of paths) {
     for (const file of await csvFiles(path)) {
-      const table = tableOfHeader(await headerOf(file), file, explicit.has(file));
-      if (table === undefined) unknown.push(file);
+      const table = tableOfHeader(await headerOf(file), file);
+      if (table instanceof VtimeError) {
+        // A metric that is not needed, among those of a release; or all there is.
+        if (explicit.has(file)) throw table;
+        unnamed ??= table;
+      }
+      if (table === undefined || table instanceof VtimeError) unknown.push(file);
       else files.add(file, table);
     }
   }
   const [format, other] = files.formats;
+  if (format === undefined && unnamed !== undefined) throw unnamed;
   const reader = format === undefined ? undefined : READERS[format];
   if (other !== undefined) {
     throw new VtimeError('trace_ambiguous', `tables of two formats, ${format} and ${other}`, {

@@ -70,7 +70,7 @@ class Stream {
 
 function requireNumber(name: string, value: number, least: number, most: number, whole = false): void {
   if (value >= least && value <= most && (!whole || Number.isInteger(value))) return;
-  throw new VtimeError('generate_value', `${name} is ${value}`, {
+  throw new VtimeError('generate_value', `is ${value}`, {
     path: name,
     value,
     expected: `a ${whole ? 'whole ' : ''}number from ${least} to ${most}`,

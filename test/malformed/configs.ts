@@ -1,0 +1,237 @@
+// Malformed configs, at least five for each section of the schema. Each text is the section under test; what a config
+// needs besides is added below it.
+
+import type { Malformed } from './case.js';
+
+const ONE_JOB = 'workload: {tasks: [{name: job, program: [{run: 1s}]}]}';
+const SERVERLESS = 'trace: azure2019-28, window: {length: 1min}';
+
+const configs = (group: string, text: (mistake: string) => string, mistakes: string[]): Malformed[] =>
+  mistakes.map((mistake) => ({
+    group: `config ${group}`,
+    name: mistake,
+    files: { 'c.yaml': `${text(mistake)}\n` },
+    args: ['run', '@c.yaml', '-o', '@out'],
+  }));
+
+const above = (mistake: string) => `${mistake}\n${ONE_JOB}`;
+const task = (mistake: string) => `workload: {tasks: [{name: job, program: [{run: 1s}], ${mistake}}]}`;
+const step = (mistake: string) =>
+  `workload:\n  tasks:\n    - name: job\n      program:\n        - ${mistake}`;
+const source = (mistake: string) =>
+  `workload: {queues: [{name: q}], arrivals: [{name: s, max_arrivals: 3, ${mistake}}]}`;
+const serverless = (mistake: string) => `workload:\n  serverless: {${SERVERLESS}, ${mistake}}`;
+const sweep = (mistake: string) => `${ONE_JOB}\nsweep: {${mistake}}`;
+
+const ofSections: Malformed[] = [
+  ...configs('text', (text) => text, [
+    '',
+    '[1, 2]',
+    '42',
+    'workload: [',
+    `seed: 1\nseed: 2\n${ONE_JOB}`,
+    `a: &x [*x]\n${ONE_JOB}`,
+    `seed: !!binary aGVsbG8=\n${ONE_JOB}`,
+    'workload: {tasks: "\u0000"}',
+    '\t- x',
+    `{"seed": 1, ${'['.repeat(200)}`,
+  ]),
+  ...configs('top level', above, [
+    'sed: 4',
+    'seed: -1',
+    'seed: 1.5',
+    'seed: often',
+    'seed: 1e30',
+    'name: 7',
+    'zzz: 1',
+    'policies: eevdf',
+  ]),
+  ...configs('machine', above, [
+    'machine: xeon-8160',
+    'machine: ideal-0',
+    'machine: ideal-9999',
+    'machine: ./absent.json',
+    'machine: 48',
+    'machine: {profile: ideal-4, cpus: 5}',
+    'machine: {profile: ideal-4, governor: turbo}',
+    'machine: {profile: ideal-4, costs: {context_switch: 1000}}',
+    'machine: {profile: ideal-4, costs: {contextswitch: 1us}}',
+    'machine: {profile: ideal-4, idle_power: 3}',
+    'machine: {profile: xeon-8160-4, busy_power: 3W}',
+  ]),
+  ...configs('kernel', above, [
+    'kernel: 5.15',
+    'kernel: {version: 6.11}',
+    'kernel: {hz: 250}',
+    'kernel: {hz: 0Hz}',
+    'kernel: {slice_expiry: sometimes}',
+    'kernel: {watchdog_timeout: -1s}',
+    'kernel: {on_stall: ignore}',
+    'kernel: {base_slice: 3}',
+    'kernel: []',
+  ]),
+  ...configs('policy', above, [
+    'policy: cfs',
+    'policy: domains:0',
+    'policy: domains:8:8',
+    'policy: eevdf:8',
+    'policy: {name: domains, slice: 0s}',
+    'policy: {name: domains, slice: 3}',
+    'policy: {name: domains, domains: ["0-3", "3-5"]}',
+    'policy: {name: domains, domains: ["0-900"]}',
+    'policy: {name: global-fifo, steal: longest}',
+    'policy: {slice: 3ms}',
+    'policy: 7',
+    'machine: ideal-4\npolicy: {name: domains, domains: 8}',
+  ]),
+  ...configs('run', above, [
+    'run: {end: never}',
+    'run: {horizon: 60}',
+    'run: {horizon: trace}',
+    'run: {limit: 1}',
+    'run: {warmup: -1s}',
+    'run: {warm_up: 1s}',
+    'run: 60s',
+  ]),
+  ...configs('output', above, [
+    'output: {invocations: some}',
+    'output: {invocations: "sample:0"}',
+    'output: {invocations: 100}',
+    'output: {digest: 1}',
+    'output: {rows: all}',
+    'output: all',
+  ]),
+  ...configs('tasks', task, [
+    'count: 0',
+    'count: 1.5',
+    'priority: 20',
+    'priorty: 1',
+    'weight: 1024, priority: 1',
+    'cpus: "3-1"',
+    'cpus: "900"',
+    'class: realtime',
+    'domain: 600',
+    'start: 5',
+    'inverse_weight: 0',
+  ]),
+  ...configs('programs', step, [
+    '{rum: 1s}',
+    '{run: 1000}',
+    '{run: 1s, sleep: 1s}',
+    '{run: {exponential: 0s}}',
+    '{run: {uniform: [3s, 1s]}}',
+    '{run: {normal: 1s}}',
+    '{send: nowhere}',
+    '{loop: {times: 0, do: [{run: 1s}]}}',
+    '{loop: {times: forever, do: []}}',
+    '{branch: {probability: 1.5, then: [{run: 1s}]}}',
+    'stop',
+    '{barrier: b}',
+  ]),
+  ...configs('arrivals', source, [
+    'queue: q',
+    'rate: 5, queue: q',
+    'rate: 0/s, queue: q',
+    'rate: 1/s, interarrival: 1s, queue: q',
+    'rate: 1/s',
+    'rate: 1/s, queue: r',
+    'rate: 1/s, think: 1s, queue: q',
+    'clients: 0, queue: q',
+    'rate: 1/s, spawn: {program: none}',
+    'times: ./absent.arrow, queue: q',
+    'rate: 1/s, queue: q, limit: 0',
+  ]),
+  ...configs(
+    'queues and barriers',
+    (mistake) => `workload: {${mistake}, tasks: [{name: j, program: [{run: 1s}]}]}`,
+    [
+      'queues: [{name: q}, {name: q}]',
+      'queues: [{capacity: 3}]',
+      'queues: [{name: q, capacity: 0}]',
+      'barriers: [{name: b}]',
+      'barriers: [{name: b, parties: 0}]',
+      'events: [{nam: e}]',
+      'events: e',
+    ],
+  ),
+  ...configs('workload', (text) => text, [
+    'workload: {}',
+    'workload: azure',
+    'workload: {task: []}',
+    'workload: {tasks: [{name: a, program: p}]}',
+    'workload: {tasks: [{name: a, program: [{run: 1s}]}, {name: a, program: [{run: 1s}]}]}',
+    'seed: 1',
+  ]),
+  ...configs('serverless', serverless, [
+    'trce: x',
+    'time_scale: 0',
+    'time_scale: 1min',
+    'load_scale: 1, offered_load: 0.8',
+    'offered_load: 80',
+    'offered_load: 80%',
+    'durations: median',
+    'loop: half-open',
+    'closed: {think: 1s}',
+    'containers: 0',
+    'functions: {top: 0}',
+    'functions: {top: 99}',
+    'functions: {ids: [nobody]}',
+    'functions: {by: size}',
+    'functions: {maximum_share: 50}',
+    'profiles: {mapping: nearest}',
+    'profiles: {mapping: table}',
+    'profiles: {file: ./absent.json}',
+    'pollers: {share: 2}',
+  ]),
+  ...configs('window', (mistake) => `workload:\n  serverless: {trace: azure2019-28, window: {${mistake}}}`, [
+    'start: 600',
+    'start: 10s, length: 1min',
+    'start: 1min, length: 1min',
+    'length: 0s',
+    'length: 99999min',
+    'history: 99999min',
+  ]),
+  ...configs('assignment', (mistake) => serverless(`assignment: {${mistake}}`), [
+    'policy: random-domain',
+    'policy: iatchbl, bucket_size: 0s',
+    'policy: iatchbl, bucket_size: 4000',
+    'policy: iatchbl, on_full: drop',
+    'buckets: 3',
+    'policy: guardrails, base: 1',
+  ]),
+  ...configs('worker', (mistake) => serverless(`worker: {${mistake}}`), [
+    'concurrency: 0',
+    'concurrency: none',
+    'threads: -1',
+    'queue: lifo',
+    'queue_limit: 0',
+    'overcommit: 0',
+    'before: 3',
+    'overhead: none',
+  ]),
+  ...configs('cold starts', serverless, [
+    'cold_start: {duration: 100}',
+    'cold_start: {mode: sleep}',
+    'cold_start: {failure: 2}',
+    'keep_alive: {policy: lru}',
+    'keep_alive: {policy: fixed, time: 10}',
+    'keep_alive: {policy: forever, time: 10min}',
+    'timeout: 0s',
+  ]),
+];
+
+const ofSweeps: Malformed[] = configs('sweep', sweep, [
+  'axes: {polcy: [eevdf]}',
+  'axes: {policy: []}',
+  'axes: {policy: [eevdf, cfs]}',
+  'axes: {policy: eevdf}',
+  'replications: 0',
+  'replications: many',
+  'baseline: {}',
+  'cases: []',
+  'cases: [{seed: nine}]',
+  'axes: {seed: [1, 2]}, exclude: 3',
+  'axis: {policy: [eevdf]}',
+]).map((given) => ({ ...given, args: ['sweep', '@c.yaml', '-o', '@out', '--workers', '1'] }));
+
+export const CONFIGS: Malformed[] = [...ofSections, ...ofSweeps];
