@@ -90,6 +90,48 @@ test('a task restricted to at most half the CPUs waits at one CPU, even if anoth
   assert.is(await longestWait('0-2'), 0);
 });
 
+test('a CPU steals from up to 11 domains away, and no further', async () => {
+  const run = async (domain: number) => {
+    const result = await simulate({
+      machine: 'ideal-16',
+      policy: 'domains-as-coded:16',
+      workload: { tasks: [{ name: 'task', domain, program: [{ run: '1ns' }] }] },
+    });
+    return { cpu: result.cpus.findIndex(({ busy_ns }) => busy_ns > 0), steals: result.metrics.steals };
+  };
+  // A task that begins on CPU 0 wakes CPU 0 and, by a kick, the CPU of its domain; CPU 0 looks first.
+  assert.equal(await run(11), { cpu: 0, steals: 1 });
+  assert.equal(await run(12), { cpu: 12, steals: 0 });
+});
+
+test('samples of the instruction pointer leave the draws of programs alone', async () => {
+  // CPU time of 200 bursts of random length: the same, to the nanosecond, however often somebody looks.
+  const cpuTime = async (policy: ConfigInput['policy']) => {
+    const result = await simulate({
+      machine: 'ideal-2',
+      policy,
+      workload: {
+        tasks: [
+          {
+            name: 'task',
+            count: 4,
+            program: [
+              {
+                loop: { times: 50, do: [{ run: { exponential: '3ms' } }, { sleep: { exponential: '1ms' } }] },
+              },
+            ],
+          },
+        ],
+      },
+    });
+    assert.is(result.outcome, 'completed');
+    return result.cpus.reduce((sum, { busy_ns }) => sum + busy_ns, 0);
+  };
+  const coded = await cpuTime('domains-as-coded');
+  assert.is(await cpuTime('global-fifo'), coded);
+  assert.is(await cpuTime({ name: 'domains-as-coded', slice: '200us' }), coded);
+});
+
 test('pollers are found, and sleepers that always wait in the same call are taken for pollers', async () => {
   const result = await simulate({
     machine: 'ideal-1',

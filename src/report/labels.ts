@@ -34,7 +34,7 @@ export function label(values: Values, paths: readonly string[]): string {
 /** Number of scheduling domains that the values of a point state; undefined if they state none. */
 export function domainCount(values: Values): number | undefined {
   const text = 'policy' in values ? policyLabel(values.policy) : '';
-  const match = /^(?:domains|weighted-vtime)(?::(\d+))?$/.exec(text);
+  const match = /^(?:domains|domains-as-coded|weighted-vtime)(?::(\d+))?$/.exec(text);
   if ('policy.domains' in values) {
     const domains = values['policy.domains'];
     return Array.isArray(domains) ? domains.length : Number(domains);
