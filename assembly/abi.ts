@@ -151,7 +151,9 @@ export const P_CLASSES: u32 = 47;
 export const P_CONTROL_PC: u32 = 48;
 export const P_CONTROL_STATS: u32 = 49;
 export const P_MASTER_STATS: u32 = 50;
-// 51 to 63 are free.
+/** 1: record every decision of the scheduler. */
+export const P_DECISIONS: u32 = 51;
+// 52 to 63 are free.
 /** The head of the worker's queue tries again after this time (IATCHBL as coded). */
 export const P_ASSIGN_RETRY_NS: u32 = 64;
 /** What consistent hashing rebalances by, see the REBALANCE_ constants. */
@@ -647,6 +649,19 @@ export const ROW_DOMAIN: u32 = 48;
 export const ROW_CONTAINER: u32 = 52;
 export const ROW_ORDINAL: u32 = 56;
 export const ROW_STATES: u32 = 64;
+
+/** Kinds of decisions, in the schedule digest and in the record of decisions. */
+export const DECISION_WAKE: u32 = 1;
+export const DECISION_RUN: u32 = 2;
+export const DECISION_STOP: u32 = 3;
+
+// A recorded decision, 24 B: u64 time, u32 task slot, u32 statistics class, u16 CPU, u8 kind, u8 1 if the task is runnable.
+export const DECISION_BYTES: u32 = 24;
+export const DECISION_TASK: u32 = 8;
+export const DECISION_CLASS: u32 = 12;
+export const DECISION_CPU: u32 = 16;
+export const DECISION_KIND: u32 = 18;
+export const DECISION_QUEUED: u32 = 19;
 
 export const HISTOGRAM_LATENCY: u32 = 0;
 export const HISTOGRAM_WORKER_DURATION: u32 = 1;

@@ -8,6 +8,7 @@
 //   result()                address of the result image
 //   failure…()              what went wrong, with OUTCOME_STALLED and worse
 //   rows…()                 rows of finished invocations, to be drained between slices
+//   decisions…()            decisions of the scheduler, likewise
 
 import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
 import { arenaAllocate, arenaReset } from './core/arena';
@@ -15,6 +16,7 @@ import { COUNTERS_USED } from './core/counters';
 import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureTask } from './core/failure';
 import { ARENA, COUNTERS } from './core/layout';
 import { now } from './kernel/events';
+import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisions';
 import { loadModel } from './model';
 import { finish as closeBooks, writeResult } from './result';
 import { runEvents } from './run';
@@ -101,4 +103,16 @@ export function rowCount(): u32 {
 
 export function clearRows(): void {
   rowsClear();
+}
+
+export function decisions(): usize {
+  return decisionsAddress();
+}
+
+export function decisionCount(): u32 {
+  return decisionsUsed();
+}
+
+export function clearDecisions(): void {
+  decisionsClear();
 }

@@ -21,6 +21,7 @@ import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE 
 import { NEVER } from './core/winner';
 import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
 import { onPeriod, onSlack } from './kernel/bandwidth';
+import { decisionsFull } from './kernel/decisions';
 import { fairBalance } from './kernel/fair';
 import {
   absolute,
@@ -167,7 +168,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     if (anyResched()) runResched();
     eventsFlush();
     if (failure != 0) return outcomeOfFailure();
-    if (rowsFull()) return OUTCOME_OUTPUT_FULL;
+    if (rowsFull() || decisionsFull()) return OUTCOME_OUTPUT_FULL;
     if (arrivalsStarved) return OUTCOME_NEEDS_INPUT;
     if (drained()) return OUTCOME_COMPLETED;
   }

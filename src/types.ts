@@ -217,6 +217,8 @@ export interface SimulationResult {
   provenance: Provenance;
   /** With output.invocations: one row per (sampled) finished invocation. */
   invocations?: Table;
+  /** With output.decisions: one row per wake-up, and per beginning and end of a stay on a CPU, in order. */
+  decisions?: Table;
 }
 
 export type HistogramKind = 'latency' | 'worker_duration' | 'stint' | 'wake_latency' | 'response';

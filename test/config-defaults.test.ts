@@ -51,7 +51,7 @@ test('an almost empty config is filled in completely', () => {
     },
   ]);
   assert.equal(config.run, { end: 'drain', horizon: 'none', limit: 'none', warmup: '0s' });
-  assert.equal(config.output, { invocations: 'none', digest: true });
+  assert.equal(config.output, { invocations: 'none', decisions: false, digest: true });
 });
 
 test('serverless defaults', () => {

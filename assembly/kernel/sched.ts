@@ -2,7 +2,7 @@
 // idle). Names follow kernel/sched/core.c. One event may ask several CPUs to reschedule; they do so in CPU order before
 // the next event (runResched), so nothing here recurses.
 
-import { CLASS_EXT, CLASS_FAIR, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
+import { CLASS_EXT, CLASS_FAIR, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
 import { histogramRecord } from '../core/histogram';
 import { CPU_SHIFT, IDLE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
@@ -10,6 +10,7 @@ import { cpuMhz, frequencyBusy, frequencyDirty, frequencyIdle } from '../machine
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode, cpuPackage } from '../machine/topology';
 import { CPU_BUSY_NS, CPU_COLD_NS, CPU_COST, CPU_CURR, CPU_FLAGS, CPU_IDLE_NS, CPU_MHZ, CPU_MIGRATIONS, CPU_OVERHEAD_NS, CPU_STATE_SINCE, CPU_SWITCHES, CPU_WAKING, CPU_WORK_BEGIN } from './cpu';
+import { decisionsInit, recordDecision } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
 import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
@@ -20,13 +21,12 @@ import { maskClear, maskFirst, maskSet } from './mask';
 import { advance, startsRun } from './program';
 import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
 
-/** Kinds of decisions in the schedule digest. */
-export const DECISION_WAKE: u32 = 1;
-export const DECISION_RUN: u32 = 2;
-export const DECISION_STOP: u32 = 3;
+const DIGESTING: u32 = 1;
+const RECORDING: u32 = 2;
 
 let exactSlices: bool = false;
-let digesting: bool = false;
+/** Who wants to know of each decision: bits DIGESTING and RECORDING. */
+let observers: u32 = 0;
 let tickNs: u64 = 4000000;
 let tickSkewNs: u64 = 0;
 let costSwitch: u64 = 0;
@@ -47,7 +47,8 @@ let dispatched: bool = false;
 
 export function schedInit(): void {
   exactSlices = param(P_SLICE_EXACT) != 0;
-  digesting = param(P_DIGEST) != 0;
+  observers = (param(P_DIGEST) != 0 ? DIGESTING : 0) | (param(P_DECISIONS) != 0 ? RECORDING : 0);
+  decisionsInit((observers & RECORDING) != 0);
   tickNs = 1000000000 / param(P_HZ);
   tickSkewNs = param(P_TICK_SKEW_NS);
   costSwitch = param(P_COST_SWITCH_NS);
@@ -70,11 +71,16 @@ export function noteFairTask(change: i32): void {
   fairTasks += change;
 }
 
-/** Folds a decision into the fingerprint of the whole schedule. */
 // @ts-ignore: decorator
 @inline
-export function digest(kind: u32, cpu: u32, t: u32): void {
-  if (!digesting) return;
+function decided(kind: u32, cpu: u32, t: u32): void {
+  if (observers != 0) observe(kind, cpu, t);
+}
+
+/** Folds a decision into the fingerprint of the whole schedule, and records it. */
+function observe(kind: u32, cpu: u32, t: u32): void {
+  if ((observers & RECORDING) != 0) recordDecision(kind, cpu, t);
+  if ((observers & DIGESTING) == 0) return;
   const what = ((kind as u64) << 56) | ((cpu as u64) << 32) | ((t >> TASK_SHIFT) as u64);
   let h = (counter(DIGEST) ^ now) * 0x9e3779b97f4a7c15;
   h = (h ^ (h >> 29) ^ what) * 0xbf58476d1ce4e5b9;
@@ -185,7 +191,7 @@ function activate(t: u32, cpu: u32, wakeup: bool): void {
   store<u64>(t, now, TASK_RUNNABLE_SINCE);
   changeRunnable(1);
   if ((flags & FLAG_MAIN) != 0) jobState(load<u32>(t, TASK_JOB), STATE_WAKING);
-  digest(DECISION_WAKE, cpu, t);
+  decided(DECISION_WAKE, cpu, t);
   const c = cpu << CPU_SHIFT;
   const curr = load<u32>(c, CPU_CURR);
   if (load<u8>(t, TASK_CLASS) == CLASS_EXT) {
@@ -308,7 +314,7 @@ function stopRunning(cpu: u32, c: u32, t: u32): void {
   const stint = load<u64>(t, TASK_STINT);
   store<u64>(t, stint, TASK_LAST_STINT);
   record(t, HISTOGRAM_STINT, stint);
-  digest(DECISION_STOP, cpu, t);
+  decided(DECISION_STOP, cpu, t);
 }
 
 function startRunning(cpu: u32, c: u32, t: u32): void {
@@ -344,7 +350,7 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
     if (cold != 0) jobShift(j, waitedIn, STATE_COLD, cold < waited ? cold : waited);
   }
   store<u32>(c, 0, CPU_COLD_NS);
-  digest(DECISION_RUN, cpu, t);
+  decided(DECISION_RUN, cpu, t);
 }
 
 /** Picks the next task of a CPU: fair first, with newidle balancing before the CPU would leave the class, then ext. */

@@ -192,6 +192,7 @@ function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): v
   model.set(abi.P_GROUP_SCHED, kernel.group_scheduling ? 1 : 0);
   model.set(abi.P_BANDWIDTH_SLICE_NS, durationNs(kernel.bandwidth_slice));
   model.set(abi.P_DIGEST, output.digest ? 1 : 0);
+  model.set(abi.P_DECISIONS, output.decisions ? 1 : 0);
   const { invocations } = output;
   model.set(
     abi.P_ROWS_EVERY,

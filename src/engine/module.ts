@@ -28,6 +28,9 @@ export interface EngineExports extends Record<string, unknown> {
   rows(): number;
   rowCount(): number;
   clearRows(): void;
+  decisions(): number;
+  decisionCount(): number;
+  clearDecisions(): void;
 }
 
 /** What a worker needs to make instances; can be posted to it. */

@@ -10,6 +10,7 @@ import { readTrace } from '../trace/read.js';
 import type { Trace } from '../trace/schema.js';
 import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
 import { VERSION } from '../version.js';
+import { DecisionCollector } from './decisions.js';
 import { decode } from './decode.js';
 import { type EncodedModel, encode } from './encode.js';
 import { failureReason } from './failure.js';
@@ -82,9 +83,11 @@ export async function runCell(
     config.output.invocations === 'none'
       ? undefined
       : new RowCollector(model.classes.map(({ name }) => name));
+  const decisions = config.output.decisions ? new DecisionCollector(model) : undefined;
   for (let slice = 0; !simulation.done; slice++) {
     simulation.step();
     rows?.add(simulation.drainRows());
+    decisions?.add(simulation.drainDecisions());
     if (slice % SLICES_PER_TURN !== SLICES_PER_TURN - 1) continue;
     onProgress?.({
       time_ns: Number(simulation.time_ns),
@@ -104,6 +107,7 @@ export async function runCell(
     ...decode(simulation.memory, simulation.result(), model),
     provenance: provenanceOf(config, model, traces),
     ...(rows === undefined ? {} : { invocations: rows.table() }),
+    ...(decisions === undefined ? {} : { decisions: decisions.table() }),
   };
 }
 

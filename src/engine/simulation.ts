@@ -134,6 +134,16 @@ export class Simulation {
     return rows;
   }
 
+  /** Copies the decisions recorded since the last call: DECISION_BYTES each. */
+  drainDecisions(): Uint8Array {
+    const count = this.#engine.decisionCount() >>> 0;
+    if (count === 0) return new Uint8Array(0);
+    const address = this.#engine.decisions() >>> 0;
+    const records = new Uint8Array(this.#engine.memory.buffer, address, count * abi.DECISION_BYTES).slice();
+    this.#engine.clearDecisions();
+    return records;
+  }
+
   #throwFailure(): never {
     throw failureReason(this.failure!, this.model).asError();
   }

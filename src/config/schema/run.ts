@@ -24,6 +24,9 @@ export const output = section({
     })
     .default('none')
     .describe('Rows of single invocations.'),
+  decisions: flag()
+    .default(false)
+    .describe('Rows of every decision of the scheduler: wake-ups, and tasks that begin and cease to run.'),
   digest: flag().default(true).describe('A digest over the whole schedule.'),
 });
 

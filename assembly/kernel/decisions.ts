@@ -1,0 +1,64 @@
+// A record of every decision of the scheduler, for timelines and for comparing schedules: (time, kind, CPU, task). It is
+// filled only if the model asks for it. The host empties it between slices; an event that decides more than there is room
+// for makes it grow, so nothing is lost.
+
+import { DECISION_BYTES, DECISION_CLASS, DECISION_CPU, DECISION_KIND, DECISION_QUEUED, DECISION_TASK } from '../abi';
+import { arenaAllocate } from '../core/arena';
+import { TASK_SHIFT } from '../core/layout';
+import { now } from './events';
+import { FLAG_QUEUED, TASK_FLAGS, TASK_STATS } from './task';
+
+/** Records after which the host is asked to empty it. */
+const FULL: u32 = 1 << 15;
+
+let records: usize = 0;
+let capacity: u32 = 0;
+let used: u32 = 0;
+
+export function decisionsInit(recording: bool): void {
+  used = 0;
+  capacity = 0;
+  records = 0;
+  if (recording) grow(FULL << 1);
+}
+
+function grow(to: u32): void {
+  const larger = arenaAllocate((to as usize) * DECISION_BYTES);
+  if (larger == 0) return;
+  memory.copy(larger, records, (used as usize) * DECISION_BYTES);
+  records = larger;
+  capacity = to;
+}
+
+export function recordDecision(kind: u32, cpu: u32, t: u32): void {
+  if (used == capacity) {
+    grow(capacity << 1);
+    if (used == capacity) return;
+  }
+  const r = records + (used as usize) * DECISION_BYTES;
+  used++;
+  store<u64>(r, now);
+  store<u32>(r, t >> TASK_SHIFT, DECISION_TASK);
+  store<u32>(r, load<u32>(t, TASK_STATS), DECISION_CLASS);
+  store<u16>(r, cpu as u16, DECISION_CPU);
+  store<u8>(r, kind as u8, DECISION_KIND);
+  store<u8>(r, (load<u16>(t, TASK_FLAGS) & FLAG_QUEUED) != 0 ? 1 : 0, DECISION_QUEUED);
+}
+
+// @ts-ignore: decorator
+@inline
+export function decisionsFull(): bool {
+  return used >= FULL;
+}
+
+export function decisionsAddress(): usize {
+  return records;
+}
+
+export function decisionsUsed(): u32 {
+  return used;
+}
+
+export function decisionsClear(): void {
+  used = 0;
+}
