@@ -1,7 +1,7 @@
 // vtime trace lint: what a trace contains that a clean one would not.
 
 import { Command } from 'commander';
-import { type LintResult, lintTrace } from '../trace/index.js';
+import { type LintResult, lintTrace, STREAM_ABOVE } from '../trace/index.js';
 import { number } from './shared.js';
 
 interface LintOptions {
@@ -29,7 +29,7 @@ function lintText({ paths, format, findings, errors, warnings, notes, inputs }: 
 }
 
 async function lint(paths: string[], { strict, json, quiet }: LintOptions): Promise<void> {
-  const result = await lintTrace(paths);
+  const result = await lintTrace(paths, { stream_above: STREAM_ABOVE });
   const text = json ? `${JSON.stringify(result, null, 2)}\n` : lintText(result);
   if (json || !quiet) process.stdout.write(text);
   if (result.errors > 0 || (strict && result.warnings > 0)) process.exitCode = 2;

@@ -6,6 +6,7 @@ import {
   DURATION_MODELS,
   type DurationModel,
   readTrace,
+  STREAM_ABOVE,
   summarizeTrace,
   type TraceSummary,
   writeInvocations,
@@ -123,7 +124,10 @@ export function traceCommand(): Command {
       .argument('<path...>', 'Arrow file, or anything that import reads')
       .option('--quiet', 'accepted for uniformity; info writes nothing to stderr'),
   ).action(async (paths: string[], options: CommonOptions) => {
-    const summary = summarizeTrace(await readTrace(paths), { model: options.durations, top: options.top });
+    const summary = summarizeTrace(await readTrace(paths, { stream_above: STREAM_ABOVE }), {
+      model: options.durations,
+      top: options.top,
+    });
     process.stdout.write(
       options.json
         ? `${JSON.stringify(summary, null, 2)}\n`

@@ -6,7 +6,7 @@ import { configFrom } from '../config/load.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
 import { AbortedError } from '../errors.js';
-import { readTrace } from '../trace/read.js';
+import { readTrace, STREAM_ABOVE } from '../trace/read.js';
 import type { Trace } from '../trace/schema.js';
 import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
 import { VERSION } from '../version.js';
@@ -33,9 +33,6 @@ export interface CellTraces {
   trace?: Trace;
   times: Map<string, Trace>;
 }
-
-/** Larger tables of invocations are streamed from disk: 2^20 of them take 24 MB in a model image. */
-export const STREAM_ABOVE = 1 << 20;
 
 /** Reads the traces that a config names, unless they are given. */
 export async function readTraces(config: ResolvedConfig, trace?: Trace): Promise<CellTraces> {
@@ -79,6 +76,20 @@ export async function runCell(
 ): Promise<SimulationResult> {
   const model = encode(config, traces.trace, traces.times);
   const simulation = new Simulation(model);
+  try {
+    return await finishRun(config, traces, model, simulation, { signal, onProgress });
+  } finally {
+    simulation.close();
+  }
+}
+
+async function finishRun(
+  config: ResolvedConfig,
+  traces: CellTraces,
+  model: EncodedModel,
+  simulation: Simulation,
+  { signal, onProgress }: Pick<SimulateOptions, 'signal' | 'onProgress'>,
+): Promise<SimulationResult> {
   const rows =
     config.output.invocations === 'none'
       ? undefined

@@ -100,9 +100,13 @@ export class Simulation {
   step(maxEvents = SLICE_EVENTS, until_ns = (1n << 63n) - 1n): number {
     this.#outcome = this.#guard(() => this.#engine.run(maxEvents, until_ns));
     if (this.#outcome === abi.OUTCOME_NEEDS_INPUT) this.#refill();
-    else if (this.done) this.#feed?.close();
     if (this.#outcome === abi.OUTCOME_ERROR || this.#outcome === abi.OUTCOME_INVARIANT) this.#throwFailure();
     return this.#outcome;
+  }
+
+  /** Closes the trace's file, if arrivals are streamed. */
+  close(): void {
+    this.#feed?.close();
   }
 
   #refill(): void {

@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { canonicalJson, configIdentity, isPath, renameFiles } from '../config/canonical.js';
 import { machineOf } from '../config/resolve.js';
 import type { Config, ResolvedConfig } from '../config/schema.js';
-import { type CellTraces, STREAM_ABOVE } from '../engine/simulate.js';
+import type { CellTraces } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import {
   functionsToArrow,
   type InvocationStream,
   invocationsToArrow,
   readTrace,
+  STREAM_ABOVE,
   type Trace,
 } from '../trace/index.js';
 import { type InputHash, STORE_VERSION } from './store.js';

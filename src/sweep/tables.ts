@@ -15,6 +15,7 @@ import { Schema, type Table, tableFromIPC, tableToIPC, type Vector } from 'apach
 import { canonicalJson, configHash } from '../config/canonical.js';
 import { Histogram } from '../engine/histogram.js';
 import { VtimeError } from '../errors.js';
+import { inspectIpc } from '../trace/ipc.js';
 import { tableOf } from '../trace/schema.js';
 import type { ClassResult, FailureReason, HistogramKind, Metrics, Outcome } from '../types.js';
 import { type ColumnKind, type ColumnValue, columnData, fieldOf, listKindFor, rowReader } from './columns.js';
@@ -172,9 +173,11 @@ export class ResultTables {
 function tableFrom(name: Name, bytes: Uint8Array, file: string): Table {
   let table: Table;
   try {
+    inspectIpc((offset, length) => bytes.subarray(offset, offset + length), bytes.length, file);
     table = tableFromIPC(bytes);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message =
+      error instanceof VtimeError ? error.what : error instanceof Error ? error.message : String(error);
     throw new VtimeError('store_damaged', `not a readable Arrow file: ${message}`, { file });
   }
   const schema = table.schema.metadata.get('vtime.schema');

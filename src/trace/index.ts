@@ -47,7 +47,7 @@ export {
   type ResolvedProfile,
   resolveProfile,
 } from './profiles.js';
-export { BUNDLED_TRACES, bundledTracePath, type ReadTraceOptions, readTrace } from './read.js';
+export { BUNDLED_TRACES, bundledTracePath, type ReadTraceOptions, readTrace, STREAM_ABOVE } from './read.js';
 export {
   AZURE_MINUTE_CAP,
   RULES,

@@ -24,6 +24,9 @@ export function bundledTracePath(name: string): string {
   });
 }
 
+/** Simulations stream larger tables of invocations from disk: 2^20 of them take 24 MB in a model image. */
+export const STREAM_ABOVE = 1 << 20;
+
 export interface ReadTraceOptions extends AzureOptions, ReadArrowOptions {}
 
 /**
