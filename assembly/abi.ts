@@ -187,11 +187,9 @@ export const P_KEEP_CONTAINERS: u32 = 79;
 export const P_KEEP_MEMORY_MB: u32 = 80;
 /** Width of a bin of the idle-time histograms. */
 export const P_KEEP_BIN_NS: u32 = 81;
-/** Record the history of this source's arrival number P_EXPLAIN_ORDINAL; NONE = no job. */
-export const P_EXPLAIN_SOURCE: u32 = 82;
+// 82 is free.
+/** Record the history of the job with this number among all arrivals, counted from 1; 0 = none. */
 export const P_EXPLAIN_ORDINAL: u32 = 83;
-/** Record the history of this task slot; 0 = no task. */
-export const P_EXPLAIN_TASK: u32 = 84;
 /** Policies with a queue for restricted tasks: the most CPUs a mask may have to be one; their slice, which unmapped tasks have too. */
 export const P_PINNED_CPUS: u32 = 88;
 export const P_PINNED_SLICE_NS: u32 = 89;
@@ -649,6 +647,24 @@ export const ROW_DOMAIN: u32 = 48;
 export const ROW_CONTAINER: u32 = 52;
 export const ROW_ORDINAL: u32 = 56;
 export const ROW_STATES: u32 = 64;
+/** u64 number among all arrivals, counted from 1 */
+export const ROW_NUMBER: u32 = 160;
+
+// Records of kernel/explain.ts, 32 B: u64 time, u64 length, u32 kind, u32 a, b, c.
+export const EXPLAIN_BYTES: u32 = 32;
+/** In state a on CPU b (NONE: no task serves it) in class c. */
+export const EXPLAIN_INTERVAL: u32 = 1;
+/** Part of the last time in state a was time in state b: its end if the job waited, its beginning if it ran. */
+export const EXPLAIN_SHIFT: u32 = 2;
+/** Its task is queued: in the local DSQ of CPU a, or a = NONE: in user DSQ b - 1 (b = 0: the global one). */
+export const EXPLAIN_QUEUED: u32 = 3;
+/** The job of statistics class a arrives; it leaves. */
+export const EXPLAIN_ENTERED: u32 = 4;
+export const EXPLAIN_LEFT: u32 = 5;
+/** While it waits for a CPU, a task of class a (slot c) begins to run on CPU b. */
+export const EXPLAIN_SERVED: u32 = 6;
+/** While it waits in the worker's queue, the worker starts a job of class a. */
+export const EXPLAIN_ADMITTED: u32 = 7;
 
 /** Kinds of decisions, in the schedule digest and in the record of decisions. */
 export const DECISION_WAKE: u32 = 1;

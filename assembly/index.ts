@@ -17,6 +17,7 @@ import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureTa
 import { ARENA, COUNTERS } from './core/layout';
 import { now } from './kernel/events';
 import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisions';
+import { explainAddress, explainUsed } from './kernel/explain';
 import { loadModel } from './model';
 import { finish as closeBooks, writeResult } from './result';
 import { runEvents } from './run';
@@ -99,6 +100,15 @@ export function rows(): usize {
 
 export function rowCount(): u32 {
   return rowsUsed();
+}
+
+/** Records of the explained job (kernel/explain.ts), and how many. */
+export function explanation(): usize {
+  return explainAddress();
+}
+
+export function explanationCount(): u32 {
+  return explainUsed();
 }
 
 export function clearRows(): void {

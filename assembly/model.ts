@@ -99,6 +99,7 @@ import { schedInit } from './kernel/sched';
 import { CGROUP_UNMAPPED, spawnReset, taskFromTemplate, TEMPLATE_FIRST_SLOT } from './kernel/spawn';
 import { STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
 import { SYSTEM_EVENTS, watchdogInit } from './kernel/watchdog';
+import { explainInit } from './kernel/explain';
 import { wastedInit } from './kernel/wasted';
 import { mappingLoad } from './policy/mapping';
 import { opsInit } from './policy/ops';
@@ -274,6 +275,7 @@ function startTemplate(template: u32): void {
 
 function startWorkload(): void {
   rowsInit();
+  explainInit();
   section(SECTION_FUNCTIONS);
   workerInit(rows, param(P_CONTROL_PC) as u32, param(P_CONTROL_STATS) as u32, param(P_MASTER_STATS) as u32);
   const counts = section(SECTION_COUNTS);

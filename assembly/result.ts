@@ -53,6 +53,7 @@ import { energyCpu, energyPackage, frequencyTimeNs, cpuIdleEntries, machineFinis
 import { packageCount } from './machine/topology';
 import { CPU_BUSY_NS, CPU_CURR, CPU_IDLE_NS, CPU_MIGRATIONS, CPU_OVERHEAD_NS, CPU_STATE_SINCE, CPU_SWITCHES } from './kernel/cpu';
 import { now } from './kernel/events';
+import { explainFinish } from './kernel/explain';
 import { JOB_ARRIVAL, jobSlots, NEVER_ARRIVED } from './kernel/job';
 import { nrCpus } from './kernel/mask';
 import { integrateRunnable, updateCurr } from './kernel/sched';
@@ -64,6 +65,7 @@ import { integrateQueue } from './workload/workerqueue';
 /** Brings every integral up to the clock and checks the conservation laws; a violation is a failure of the run. */
 export function finish(): void {
   setCounter(END_NS, now);
+  explainFinish();
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
     const c = cpu << CPU_SHIFT;
     updateCurr(c);

@@ -24,13 +24,15 @@
 //   208  u32 slot          in the worker's queue, 0 = not there
 //   212  u32 flags         of the worker
 //   216  u32 timer         pending delivery at which its client gives up, 0 = none
+//   224  u64 number        among all arrivals, counted from 1
 //   248  u64 overhead      CPU work of the control plane for it, ns
 
 import { JOB_SHIFT, JOBS, MAX_JOBS } from '../core/layout';
 import { fail, FAIL_JOBS } from '../core/failure';
-import { ALIVE, count, counter, NUMBER_AREA, NUMBER_SINCE, setCounter } from '../core/counters';
+import { ALIVE, ARRIVED, count, counter, NUMBER_AREA, NUMBER_SINCE, setCounter } from '../core/counters';
 import { STATE_COUNT } from '../abi';
 import { now } from './events';
+import { explainedJob, explainInterval, explainLeave, explainShift } from './explain';
 
 export const JOB_NEXT: usize = JOBS + 0;
 export const JOB_STAGE: usize = JOBS + 4;
@@ -56,6 +58,7 @@ export const JOB_QUEUE_SEQUENCE: usize = JOBS + 200;
 export const JOB_QUEUE_SLOT: usize = JOBS + 208;
 export const JOB_FLAGS: usize = JOBS + 212;
 export const JOB_TIMER: usize = JOBS + 216;
+export const JOB_NUMBER: usize = JOBS + 224;
 export const JOB_OVERHEAD: usize = JOBS + 248;
 
 let freeHead: u32 = 0;
@@ -94,6 +97,7 @@ export function jobEnter(): u32 {
   memory.fill(JOBS + j, 0, 1 << JOB_SHIFT);
   integrateNumber();
   count(ALIVE);
+  store<u64>(j, counter(ARRIVED), JOB_NUMBER);
   store<u64>(j, now, JOB_ARRIVAL);
   store<u64>(j, now, JOB_STATE_SINCE);
   return j;
@@ -101,6 +105,7 @@ export function jobEnter(): u32 {
 
 /** The job leaves the system now; its record is free again. */
 export function jobLeave(j: u32): void {
+  if (j == explainedJob) explainLeave();
   integrateNumber();
   setCounter(ALIVE, counter(ALIVE) - 1);
   store<u64>(j, NEVER_ARRIVED, JOB_ARRIVAL);
@@ -115,6 +120,7 @@ export const NEVER_ARRIVED: u64 = 0xffff_ffff_ffff_ffff;
 // @ts-ignore: decorator
 @inline
 export function jobState(j: u32, state: u32): void {
+  if (j == explainedJob) explainInterval(load<u32>(j, JOB_STATE), load<u64>(j, JOB_STATE_SINCE));
   const at = j + (load<u32>(j, JOB_STATE) << 3);
   store<u64>(at, load<u64>(at, JOB_TIMES) + (now - load<u64>(j, JOB_STATE_SINCE)), JOB_TIMES);
   store<u64>(j, now, JOB_STATE_SINCE);
@@ -129,6 +135,7 @@ export function jobShift(j: u32, from: u32, to: u32, amount: u64): void {
   const b = j + (to << 3);
   const have = load<u64>(a, JOB_TIMES);
   const moved = have < amount ? have : amount;
+  if (j == explainedJob) explainShift(from, to, moved);
   store<u64>(a, have - moved, JOB_TIMES);
   store<u64>(b, load<u64>(b, JOB_TIMES) + moved, JOB_TIMES);
 }

@@ -57,6 +57,7 @@ import {
 import { CPU_WORK_BEGIN } from './cpu';
 import { now, resched, timerSet } from './events';
 import { extSetAffinity, extYield } from './ext';
+import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
 import { fairYield } from './fair';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
@@ -184,6 +185,7 @@ export function burstLeft(t: u32): u64 {
 
 /** The job is served by t from now on; its draws are the job's, whoever serves it. */
 export function attachJob(t: u32, j: u32, stage: u64): void {
+  if (j == explainedJob) explainAttach(t);
   store<u32>(t, j, TASK_JOB);
   store<u64>(t, entityKey(load<u64>(j, JOB_KEY), stage), TASK_KEY);
   store<u32>(t, 0, TASK_DRAW);
@@ -192,6 +194,7 @@ export function attachJob(t: u32, j: u32, stage: u64): void {
 }
 
 export function detachJob(t: u32): void {
+  if (t == explainedTask) explainDetach();
   store<u32>(t, 0, TASK_JOB);
   store<u16>(t, (load<u16>(t, TASK_FLAGS) & ~FLAG_MAIN) as u16, TASK_FLAGS);
 }

@@ -2,7 +2,7 @@
 // idle). Names follow kernel/sched/core.c. One event may ask several CPUs to reschedule; they do so in CPU order before
 // the next event (runResched), so nothing here recurses.
 
-import { CLASS_EXT, CLASS_FAIR, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
+import { CLASS_EXT, CLASS_FAIR, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
 import { histogramRecord } from '../core/histogram';
 import { CPU_SHIFT, IDLE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
@@ -12,6 +12,7 @@ import { cpuLlc, cpuNode, cpuPackage } from '../machine/topology';
 import { CPU_BUSY_NS, CPU_COLD_NS, CPU_COST, CPU_CURR, CPU_FLAGS, CPU_IDLE_NS, CPU_MHZ, CPU_MIGRATIONS, CPU_OVERHEAD_NS, CPU_STATE_SINCE, CPU_SWITCHES, CPU_WAKING, CPU_WORK_BEGIN } from './cpu';
 import { decisionsInit, recordDecision } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
+import { explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
 import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
 import { grouping } from './group';
@@ -318,6 +319,7 @@ function stopRunning(cpu: u32, c: u32, t: u32): void {
 }
 
 function startRunning(cpu: u32, c: u32, t: u32): void {
+  if (explainedTask != NONE) explainRun(t, cpu);
   const flags = (load<u16>(t, TASK_FLAGS) as u32);
   let cost = costSwitch;
   if (dispatched) cost += costDispatch;

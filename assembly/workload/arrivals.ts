@@ -63,6 +63,7 @@ import {
 } from '../core/random';
 import { NEVER } from '../core/winner';
 import { now, sourceSet } from '../kernel/events';
+import { explainArrival } from '../kernel/explain';
 import {
   JOB_DURATION,
   JOB_KEY,
@@ -311,6 +312,7 @@ function arrive(s: u32, r: u32): void {
   store<u32>(r, load<u32>(r, ALIVE) + 1, ALIVE);
   store<u32>(j, s, JOB_SOURCE);
   store<u32>(j, stats, JOB_STATS);
+  explainArrival(j);
   store<u64>(j, ordinal, JOB_ORDINAL);
   store<u32>(j, now >= warmup ? 1 : 0, JOB_MEASURED);
   store<u64>(j, entityKey(load<u64>(r, JOB_STREAM), ordinal), JOB_KEY);

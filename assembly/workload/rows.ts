@@ -11,6 +11,7 @@ import {
   ROW_DOMAIN,
   ROW_DURATION,
   ROW_LATENCY,
+  ROW_NUMBER,
   ROW_ORDINAL,
   ROW_SOURCE,
   ROW_STATES,
@@ -25,6 +26,7 @@ import {
   JOB_CPU_NS,
   JOB_DOMAIN,
   JOB_DURATION,
+  JOB_NUMBER,
   JOB_ORDINAL,
   JOB_SOURCE,
   JOB_STATS,
@@ -81,5 +83,6 @@ export function writeRow(j: u32, latency: u64, duration: u64): void {
   store<u32>(r, load<u32>(j, JOB_DOMAIN), ROW_DOMAIN);
   store<u32>(r, load<u32>(j, JOB_CONTAINER) >> CONTAINER_SHIFT, ROW_CONTAINER);
   store<u64>(r, load<u64>(j, JOB_ORDINAL), ROW_ORDINAL);
+  store<u64>(r, load<u64>(j, JOB_NUMBER), ROW_NUMBER);
   for (let s: u32 = 0; s < STATE_COUNT; s++) store<u64>(r + (s << 3), load<u64>(j + (s << 3), JOB_TIMES), ROW_STATES);
 }

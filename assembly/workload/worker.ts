@@ -41,6 +41,7 @@ import { fail, FAIL_CONSERVATION, FAIL_WHEEL } from '../core/failure';
 import { CGROUP_DOMAIN, FUNCTIONS, FUNCTION_SHIFT, JOB_SHIFT } from '../core/layout';
 import { draw64, entityKey } from '../core/random';
 import { now } from '../kernel/events';
+import { explainedJob, explainStart } from '../kernel/explain';
 import { JOB_ARRIVAL, JOB_CONTAINER, JOB_CPU_NS, JOB_CPUS, JOB_DOMAIN, JOB_FINISHED, JOB_FLAGS, JOB_FUNCTION, JOB_KEY, JOB_OVERHEAD, JOB_QUEUE_SLOT, JOB_SOURCE, JOB_STAGE, JOB_STARTED, JOB_STATS, JOB_TIMER, jobSlots, jobState, NEVER_ARRIVED } from '../kernel/job';
 import { namedCgroup } from '../kernel/group';
 import { nrCpus } from '../kernel/mask';
@@ -302,6 +303,7 @@ function roomMade(cpu: i32, task: u32): void {
 
 function start(j: u32, d: u32, cpu: i32, task: u32): void {
   const f = load<u32>(j, JOB_FUNCTION);
+  if (explainedJob != NONE) explainStart(j);
   store<u32>(j, d, JOB_DOMAIN);
   if (assigns()) count(d == NONE ? UNMAPPED : ASSIGNED);
   let k = containerTake(f);

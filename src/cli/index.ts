@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.js';
 import { configCommand } from './config.js';
+import { explainCommand } from './explain.js';
 import { policiesCommand } from './policies.js';
 import { reportCommand } from './report.js';
 import { runCommand } from './run.js';
@@ -25,6 +26,7 @@ function program(): Command {
     reportCommand(),
     traceCommand(),
     configCommand(),
+    explainCommand(),
     policiesCommand(),
   ]) {
     vtime.addCommand(command);

@@ -16,7 +16,7 @@ import { readSections, type SectionPlace } from './image.js';
 
 const KINDS: HistogramKind[] = ['latency', 'worker_duration', 'stint', 'wake_latency', 'response'];
 
-const STATES = [
+export const STATES = [
   'control',
   'worker_queue',
   'run_queue',

@@ -68,7 +68,6 @@ const ABSENT = [
   abi.P_MASTER_PC,
   abi.P_COLD_START,
   abi.P_MASTER_PARK_PC,
-  abi.P_EXPLAIN_SOURCE,
 ];
 
 const PLACES = {

@@ -28,6 +28,8 @@ export interface EngineExports extends Record<string, unknown> {
   rows(): number;
   rowCount(): number;
   clearRows(): void;
+  explanation(): number;
+  explanationCount(): number;
   decisions(): number;
   decisionCount(): number;
   clearDecisions(): void;

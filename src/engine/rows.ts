@@ -33,6 +33,7 @@ const WIDE_COLUMNS = [
   ['cpu_ns', abi.ROW_CPU],
   ['uncontended_ns', abi.ROW_DURATION],
   ['ordinal', abi.ROW_ORDINAL],
+  ['number', abi.ROW_NUMBER],
   ...STATE_COLUMNS.map((name, s): [string, number] => [name, abi.ROW_STATES + 8 * s]),
 ] as const;
 

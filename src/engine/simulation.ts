@@ -128,6 +128,13 @@ export class Simulation {
     return address;
   }
 
+  /** The records of the explained job so far, EXPLAIN_BYTES each. */
+  explanation(): Uint8Array {
+    const count = this.#engine.explanationCount() >>> 0;
+    const address = this.#engine.explanation() >>> 0;
+    return new Uint8Array(this.#engine.memory.buffer, address, count * abi.EXPLAIN_BYTES).slice();
+  }
+
   /** Copies the rows that wait in the ring and empties it: ROW_BYTES each. */
   drainRows(): Uint8Array {
     const count = this.#engine.rowCount() >>> 0;

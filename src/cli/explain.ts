@@ -1,0 +1,125 @@
+// vtime explain: where an invocation's time went.
+
+import { stat } from 'node:fs/promises';
+import { Command } from 'commander';
+import { resolveConfig } from '../config/resolve.js';
+import type { ResolvedConfig } from '../config/schema.js';
+import { type ExplainedInterval, type Explanation, explain } from '../engine/explain.js';
+import { readTraces } from '../engine/simulate.js';
+import { VtimeError } from '../errors.js';
+import { readStore } from '../sweep/store.js';
+import { configWith, number, table } from './shared.js';
+
+const WORDS: Record<ExplainedInterval['state'], string> = {
+  control: 'control plane',
+  worker_queue: 'worker queue',
+  run_queue: 'waits for a CPU',
+  local_queue: 'waits in a local DSQ',
+  preempted: 'preempted',
+  running: 'runs',
+  cold: 'cold core, switch',
+  io: 'I/O',
+  siblings: 'waits for siblings',
+  quota: 'throttled by its quota',
+  container_start: 'container starts',
+};
+
+const us = (ns: number) => number(ns / 1e3, 3);
+
+function details({ cpu, class: schedulingClass, queues, behind, state }: ExplainedInterval): string {
+  const where =
+    cpu === undefined || state === 'io' || state === 'siblings' ? [] : [`CPU ${cpu} (${schedulingClass})`];
+  const served = Object.entries(behind).sort(([, a], [, b]) => b - a);
+  const others = served.slice(3).reduce((sum, [, times]) => sum + times, 0);
+  const who = served.slice(0, 3).map(([name, times]) => `${times} × ${name}`);
+  return [
+    ...where,
+    ...queues,
+    ...(who.length > 0 ? [`behind ${who.join(', ')}${others > 0 ? ` and ${others} more` : ''}`] : []),
+  ].join(', ');
+}
+
+/** A line per stretch of time, then the sums per state. */
+function text({ number: n, class: name, arrival_ns, latency_ns, finished, intervals }: Explanation): string {
+  const sums = new Map<ExplainedInterval['state'], number>();
+  for (const { state, length_ns } of intervals) sums.set(state, (sums.get(state) ?? 0) + length_ns);
+  const total = intervals.reduce((sum, { length_ns }) => sum + length_ns, 0);
+  return (
+    `invocation ${n}, ${name}, arrived at ${us(arrival_ns)} µs: ${us(latency_ns)} µs ` +
+    `${finished ? 'to its response' : 'so far; it is still in the system'}\n` +
+    table([
+      ['from µs', 'µs', '', ''],
+      ...intervals.map((interval) => [
+        us(interval.from_ns),
+        us(interval.length_ns),
+        WORDS[interval.state],
+        details(interval),
+      ]),
+    ]) +
+    table([
+      ['in all', 'µs', 'share'],
+      ...[...sums].map(([state, ns]) => [WORDS[state], us(ns), `${number((100 * ns) / total, 1)} %`]),
+      ['sum', us(total), ''],
+    ])
+  );
+}
+
+/** The cell of a config file, or one of a folder of results. */
+async function cellOf(place: string, cell: number | undefined): Promise<ResolvedConfig> {
+  const isFolder = await stat(place).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) {
+    const config = configWith(place, {});
+    if (config.sweep !== undefined) {
+      throw new VtimeError('usage', 'the config is a sweep', {
+        file: place,
+        path: 'sweep',
+        expected: 'the folder of its results, and --cell',
+      });
+    }
+    return resolveConfig(config);
+  }
+  const { cells } = await readStore(place);
+  if (cell === undefined && cells.length > 1) {
+    throw new VtimeError('usage', `${place} has ${cells.length} cells`, {
+      expected: '--cell with a number from 1 on',
+    });
+  }
+  const found = cells[(cell ?? 1) - 1];
+  if (found !== undefined) return found.config;
+  throw new VtimeError('usage', `--cell ${cell}`, {
+    value: cell,
+    expected: `a number from 1 to ${cells.length}`,
+  });
+}
+
+function whole(option: string) {
+  return (value: string): number => {
+    const n = Number(value);
+    if (Number.isSafeInteger(n) && n >= 1) return n;
+    throw new VtimeError('usage', `${option} is "${value}"`, {
+      value,
+      expected: 'a whole number of at least 1',
+    });
+  };
+}
+
+export function explainCommand(): Command {
+  return new Command('explain')
+    .description("where an invocation's time went: every stretch of it, summing to its latency")
+    .argument('<place>', 'config, or folder of results')
+    .requiredOption(
+      '--invocation <n>',
+      'number among all arrivals (column `number` of its row)',
+      whole('--invocation'),
+    )
+    .option('--cell <n>', 'cell of a sweep, in the order of results.arrow', whole('--cell'))
+    .option('--json', 'print JSON on stdout')
+    .action(async (place: string, options: { invocation: number; cell?: number; json?: boolean }) => {
+      const config = await cellOf(place, options.cell);
+      const explanation = explain(config, await readTraces(config), options.invocation);
+      process.stdout.write(options.json ? `${JSON.stringify(explanation, null, 2)}\n` : text(explanation));
+    });
+}
