@@ -572,6 +572,12 @@ export const R_REBALANCED: u32 = 55;
 /** CPU time idle while a task that was allowed there waited, by cause, ns (kernel/wasted.ts). */
 export const R_WASTED: u32 = 56;
 
+/** Load average over a minute in 1/2048: the last one, the highest, the sum of all and their number. */
+export const R_LOAD_AVERAGE: u32 = 64;
+export const R_LOAD_AVERAGE_MAX: u32 = 65;
+export const R_LOAD_AVERAGE_SUM: u32 = 66;
+export const R_LOAD_AVERAGE_SAMPLES: u32 = 67;
+
 // ---- results --------------------------------------------------------------------------------------------
 
 export const OUTCOME_BUDGET: u32 = 0;

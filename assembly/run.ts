@@ -52,7 +52,7 @@ import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
-import { onTraceEnd, onFrequency, onPolicyTimer, onWatchdog } from './kernel/watchdog';
+import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SLACK, noteDelivered } from './workload/delivery';
@@ -142,7 +142,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
       if (eventClass >= CLASS_FREQUENCY) {
         if (eventClass == CLASS_FREQUENCY) onFrequency(slot);
         else if (eventClass == CLASS_WATCHDOG) onWatchdog();
-        else if (eventClass == CLASS_SAMPLE) onTraceEnd();
+        else if (eventClass == CLASS_SAMPLE) onSample(slot);
         else onPolicyTimer();
       } else {
         const c = slot << CPU_SHIFT;

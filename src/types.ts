@@ -117,6 +117,8 @@ export interface Metrics {
   };
   /** Mean number of runnable tasks. */
   load_average: number;
+  /** What /proc/loadavg would say, sampled every 5 s: the last one of the run, mean and highest. */
+  load_average_1min: { final: number; mean: number; max: number };
   worker_queue: { mean: number; peak: number };
   energy_j: number;
   energy_cores_j: number;

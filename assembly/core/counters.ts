@@ -71,7 +71,12 @@ export const PREWARMED: u32 = 54;
 export const REBALANCED: u32 = 55;
 /** Wasted-core time by cause, ns (kernel/wasted.ts). */
 export const WASTED: u32 = 56;
-export const COUNTERS_USED: u32 = 64;
+/** Load average over a minute in 1/2048: the last one, the highest, the sum of all and their number (kernel/loadavg.ts). */
+export const LOAD_AVERAGE: u32 = 64;
+export const LOAD_AVERAGE_MAX: u32 = 65;
+export const LOAD_AVERAGE_SUM: u32 = 66;
+export const LOAD_AVERAGE_SAMPLES: u32 = 67;
+export const COUNTERS_USED: u32 = 72;
 
 // @ts-ignore: decorator
 @inline

@@ -94,6 +94,7 @@ import {
   TASK_REGISTERS,
   TASK_STATE,
   TASK_STATS,
+  TASK_WAIT_FLAGS,
   TASK_WAIT_NEXT,
   TASK_WORK,
   taskSlots,
@@ -238,6 +239,7 @@ export function advance(c: u32, t: u32): bool {
       return true;
     }
     if (op == OP_SLEEP) {
+      store<u8>(t, load<u8>(i, 1), TASK_WAIT_FLAGS);
       sleep(c, t, operand(t, i));
       count(INSTRUCTIONS, steps);
       return false;

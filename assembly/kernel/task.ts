@@ -23,7 +23,7 @@
 //    80  u64 node_key        sort key while queued: vtime in a DSQ, deadline in a fair run queue
 //    88  u64 work            mode RUN: work left, MHz·ns; mode SPIN: end time; asleep: wake-up time
 //    96  u32 pc              instruction to execute next
-//   100  u8 state, u8 class, u8 mode, u8 wake flags
+//   100  u8 state, u8 class, u8 mode, u8 flags of the instruction it sleeps in
 //   104  4 × u32 loop registers
 //   120  u64 key             of its random draws
 //   128  u32 draw            index of its next draw
@@ -69,6 +69,8 @@ export const TASK_PC: usize = TASKS + 96;
 export const TASK_STATE: usize = TASKS + 100;
 export const TASK_CLASS: usize = TASKS + 101;
 export const TASK_MODE: usize = TASKS + 102;
+/** Flags of the instruction it sleeps in (abi.ts, FLAG_DISK). */
+export const TASK_WAIT_FLAGS: usize = TASKS + 103;
 export const TASK_REGISTERS: usize = TASKS + 104;
 export const TASK_KEY: usize = TASKS + 120;
 export const TASK_DRAW: usize = TASKS + 128;

@@ -2,7 +2,7 @@
 // runnable for longer than the timeout, as the kernel's does every half timeout, and for work in the system that
 // nothing can move any more.
 
-import { CLASS_EXT, NONE, P_ENERGY_END_NS, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
+import { CLASS_EXT, NONE, P_ENERGY_END_NS, P_HZ, P_ON_STALL_FALLBACK, P_WATCHDOG_NS } from '../abi';
 import {
   ALIVE,
   counter,
@@ -31,6 +31,7 @@ import { CLASS_POLICY_TIMER, CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from
 import { extEnabled } from './ext';
 import { DSQ_NONE } from './dsq';
 import { fallBackToFair } from './fallback';
+import { loadAverageInit, onLoadAverage } from './loadavg';
 import { nrCpus } from './mask';
 import { frequencyHandled, integrateRunnable, retime } from './sched';
 import {
@@ -63,12 +64,13 @@ export function watchdogInit(nrPackages: u32): void {
   fallback = param(P_ON_STALL_FALLBACK) != 0;
   period = timeout != 0 ? timeout / 2 : CHECK_WITHOUT_TIMEOUT_NS;
   systemSet(packages, CLASS_WATCHDOG, period);
+  loadAverageInit(packages + 3, 1000000000 / param(P_HZ), param(P_HZ));
   const energyEnd = param(P_ENERGY_END_NS);
   if (energyEnd != 0) systemSet(packages + 1, CLASS_SAMPLE, energyEnd);
 }
 
-/** System events beside the packages': the watchdog's, the energy sample's, the policy's timer. */
-export const SYSTEM_EVENTS: u32 = 3;
+/** System events beside the packages': the watchdog's, the energy sample's, the policy's timer, the load average's. */
+export const SYSTEM_EVENTS: u32 = 4;
 
 /** bpf_timer_start(): ops.timer() runs at `time`. */
 export function policyTimer(time: u64): void {
@@ -80,8 +82,14 @@ export function onPolicyTimer(): void {
   if (extEnabled) opsTimer();
 }
 
+/** The sample in system slot `leaf` - CPUs: of the load average, or at the end of the trace. */
+export function onSample(leaf: u32): void {
+  if (leaf - nrCpus == packages + 3) onLoadAverage();
+  else onTraceEnd();
+}
+
 /** The end of the trace: what the run draws and does later, while it drains, is not the trace's. */
-export function onTraceEnd(): void {
+function onTraceEnd(): void {
   const end = param(P_ENERGY_END_NS);
   if (end > now) {
     // Beyond the reach of a key: armed in steps.

@@ -196,6 +196,11 @@ function metricsOf(
     ),
     wasted_core_s: wastedOf((cause) => summary(abi.R_WASTED + cause) / 1e9),
     load_average: ratio(summary(abi.R_WINDOW_RUNNABLE), trace_ns),
+    load_average_1min: {
+      final: summary(abi.R_LOAD_AVERAGE) / 2048,
+      mean: ratio(summary(abi.R_LOAD_AVERAGE_SUM), summary(abi.R_LOAD_AVERAGE_SAMPLES)) / 2048,
+      max: summary(abi.R_LOAD_AVERAGE_MAX) / 2048,
+    },
     worker_queue: { mean: ratio(summary(abi.R_WINDOW_QUEUE), trace_ns), peak: summary(abi.R_QUEUE_PEAK) },
     energy_j: energy_cores_j + energy_uncore_j,
     energy_cores_j,

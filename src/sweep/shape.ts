@@ -77,6 +77,7 @@ export const METRICS: ShapeOf<Metrics> = {
     cpu_queue: 'number',
   },
   load_average: 'number',
+  load_average_1min: { final: 'number', mean: 'number', max: 'number' },
   worker_queue: { mean: 'number', peak: 'count' },
   energy_j: 'number',
   energy_cores_j: 'number',

@@ -103,6 +103,7 @@ export function metricsOf(drawn: Drawn): Metrics {
     overhead_share: 0.004,
     wasted_core_s: { total: 0, exit_latency: 0, affinity: 0, no_kick: 0, domain: 0, cpu_queue: 0 },
     load_average: 23.4,
+    load_average_1min: { final: 21, mean: 22.5, max: 30 },
     worker_queue: { mean: 0.4, peak: 17 },
     energy_j: drawn.energy_j,
     energy_cores_j: drawn.energy_j * 0.7,
