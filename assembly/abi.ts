@@ -223,6 +223,8 @@ export const P_REQUEUE_LOCAL: u32 = 104;
 export const P_FIRST_SLICE_NS: u32 = 105;
 /** 1: a task whose vtime is still the smallest keeps its CPU when its slice is over. */
 export const P_KEEP_RUNNING: u32 = 106;
+/** What the policy service-order goes by, see the ORDER_ constants. */
+export const P_ORDER: u32 = 107;
 /** 1: fair groups of SECTION_CGROUPS and of the containers (kernel/group.ts). */
 export const P_GROUP_SCHED: u32 = 112;
 /** Runtime handed to a CPU at once (sched_cfs_bandwidth_slice()). */
@@ -252,6 +254,13 @@ export const POLICY_FIVE_LEVEL: u32 = 8;
 export const POLICY_NEST: u32 = 9;
 export const POLICY_SHORTEST_REMAINING: u32 = 10;
 export const POLICY_SFS: u32 = 11;
+export const POLICY_SERVICE_ORDER: u32 = 12;
+export const POLICY_PROCESSOR_SHARING: u32 = 13;
+
+export const ORDER_REMAINING: u32 = 0;
+export const ORDER_SIZE: u32 = 1;
+export const ORDER_ATTAINED: u32 = 2;
+export const ORDER_WEIGHT: u32 = 3;
 
 export const SAMPLE_STOPPING: u32 = 0;
 export const SAMPLE_TICK: u32 = 1;
@@ -343,6 +352,8 @@ export const FLAG_OWN: u32 = 16;
 
 /** The operand is the control-plane work of the current job. */
 export const FLAG_OVERHEAD: u32 = 32;
+/** If there is nothing to take, go to instruction `value` instead of waiting. */
+export const FLAG_TRY: u32 = 64;
 
 /** Use the CPU for an amount of work. */
 export const OP_RUN: u32 = 1;
@@ -460,6 +471,8 @@ export const SRC_START: u32 = 40;
 export const SRC_STATS: u32 = 48;
 /** u32 domain of the spawned tasks: NONE (the template's), a domain, DOMAIN_ROUND_ROBIN or DOMAIN_RANDOM */
 export const SRC_DOMAIN: u32 = 52;
+/** u32 jobs per arrival (SOURCE_RENEWAL) */
+export const SRC_BATCH: u32 = 56;
 
 export const DOMAIN_ROUND_ROBIN: u32 = 0xfffffffe;
 export const DOMAIN_RANDOM: u32 = 0xfffffffd;

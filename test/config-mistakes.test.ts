@@ -121,7 +121,8 @@ test('policy', () => {
   refuses(
     'policy: {slice: 3ms}',
     '1:1 policy.name: missing; known policies are eevdf, domains, domains-as-coded, global-fifo, percpu-fifo, ' +
-      'global-vtime, weighted-vtime, central, five-level, nest, shortest-remaining, sfs',
+      'global-vtime, weighted-vtime, central, five-level, nest, shortest-remaining, ' +
+      'service-order, processor-sharing, sfs',
   );
   refuses(
     'policy: {name: global-fifo, slice: 3}',

@@ -9,6 +9,7 @@ import {
   FLAG_OVERHEAD,
   FLAG_OWN,
   FLAG_SPIN,
+  FLAG_TRY,
   NONE,
   OP_AFFINITY,
   OP_BARRIER,
@@ -61,7 +62,7 @@ import { explainAttach, explainDetach, explainedJob, explainedTask } from './exp
 import { fairYield } from './fair';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
-import { queueAddWaiter, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
+import { queueAddWaiter, queueIsEmpty, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
 import { deactivate, leaveRunning, updateCurr, wakeUp, wakeUpNew } from './sched';
 import { noteForegroundExit, taskFork, templateTask } from './spawn';
 import {
@@ -281,8 +282,12 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       poll(t, MODE_SPIN);
       return TIMED;
     }
-    case OP_RECEIVE:
-      return receive((flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_QUEUE) : a << QUEUE_SHIFT, c, t);
+    case OP_RECEIVE: {
+      const q = (flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_QUEUE) : a << QUEUE_SHIFT;
+      if ((flags & FLAG_TRY) == 0 || !queueIsEmpty(q)) return receive(q, c, t);
+      store<u32>(t, load<u64>(i, 8) as u32, TASK_PC);
+      return CONTINUE;
+    }
     case OP_SEND: {
       const j = load<u32>(t, TASK_JOB);
       if (j == 0) return refuse(c, t);

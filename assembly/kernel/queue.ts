@@ -51,6 +51,12 @@ export function queueIsFull(q: u32): bool {
   return capacity != 0 && load<u32>(q, QUEUE_NR) >= capacity;
 }
 
+// @ts-ignore: decorator
+@inline
+export function queueIsEmpty(q: u32): bool {
+  return load<u32>(q, QUEUE_HEAD) == 0;
+}
+
 /** The first job, 0 if none. */
 export function queuePop(q: u32): u32 {
   const j = load<u32>(q, QUEUE_HEAD);

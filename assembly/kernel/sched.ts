@@ -14,6 +14,8 @@ import { decisionsInit, recordDecision } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
 import { explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
+import { fluid, fluidBegan, fluidEnd, fluidProgress } from './fluid';
+import { opsBegan } from '../policy/ops';
 import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
 import { grouping } from './group';
 import { noteQuota } from './bandwidth';
@@ -136,7 +138,12 @@ export function updateCurr(c: u32): void {
 export function progress(c: u32): void {
   const t = load<u32>(c, CPU_CURR);
   const begin = load<u64>(c, CPU_WORK_BEGIN);
-  if (t == 0 || load<u8>(t, TASK_MODE) != MODE_RUN || now <= begin) return;
+  if (t == 0 || load<u8>(t, TASK_MODE) != MODE_RUN) return;
+  if (fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) {
+    fluidProgress(t);
+    return;
+  }
+  if (now <= begin) return;
   const done = (now - begin) * (load<u32>(c, CPU_MHZ) as u64);
   const work = load<u64>(t, TASK_WORK);
   store<u64>(t, work > done ? work - done : 0, TASK_WORK);
@@ -149,7 +156,10 @@ export function armCompletion(c: u32): void {
   const mode = load<u8>(t, TASK_MODE);
   const begin = load<u64>(c, CPU_WORK_BEGIN);
   let end: u64 = u64.MAX_VALUE;
-  if (mode == MODE_RUN) {
+  if (mode == MODE_RUN && fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) {
+    end = fluidEnd(c, t);
+    if (fluidBegan) opsBegan(c >> CPU_SHIFT, t);
+  } else if (mode == MODE_RUN) {
     const work = load<u64>(t, TASK_WORK);
     const mhz = load<u32>(c, CPU_MHZ) as u64;
     end = begin + (mhz == 1 ? work : (work + mhz - 1) / mhz);

@@ -12,11 +12,14 @@ import {
   POLICY_GLOBAL_VTIME,
   POLICY_NEST,
   POLICY_PERCPU_FIFO,
+  POLICY_PROCESSOR_SHARING,
+  POLICY_SERVICE_ORDER,
   POLICY_SFS,
   POLICY_SHORTEST_REMAINING,
   POLICY_WEIGHTED_VTIME,
 } from '../abi';
 import { param } from '../core/counters';
+import { fluidEnable, fluidJoin, fluidLeave } from '../kernel/fluid';
 import * as central from './central';
 import * as domains from './domains';
 import * as domainsAsCoded from './domains_as_coded';
@@ -24,8 +27,9 @@ import * as fiveLevel from './five_level';
 import * as globalFifo from './global_fifo';
 import * as nest from './nest';
 import * as percpuFifo from './percpu_fifo';
+import * as processorSharing from './processor_sharing';
+import * as serviceOrder from './service_order';
 import * as sfs from './sfs';
-import * as shortestRemaining from './shortest_remaining';
 import * as weightedVtime from './weighted_vtime';
 
 let policy: u32 = 0;
@@ -33,8 +37,10 @@ let policy: u32 = 0;
 /** ops.init() */
 export function opsInit(): void {
   policy = param(P_POLICY) as u32;
+  processorSharing.init();
   // global-vtime is weighted vtime over one domain of all CPUs.
   if (policy == POLICY_GLOBAL_VTIME) policy = POLICY_WEIGHTED_VTIME;
+  if (policy == POLICY_SHORTEST_REMAINING) policy = POLICY_SERVICE_ORDER;
   switch (policy) {
     case POLICY_DOMAINS: domains.init(); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.init(); break;
@@ -44,7 +50,7 @@ export function opsInit(): void {
     case POLICY_CENTRAL: central.init(); break;
     case POLICY_FIVE_LEVEL: fiveLevel.init(); break;
     case POLICY_NEST: nest.init(); break;
-    case POLICY_SHORTEST_REMAINING: shortestRemaining.init(); break;
+    case POLICY_SERVICE_ORDER: serviceOrder.init(); break;
     case POLICY_SFS: sfs.init(); break;
   }
 }
@@ -70,7 +76,8 @@ function selectCpu(t: u32, prev: u32): u32 {
     case POLICY_CENTRAL: return central.selectCpu(t, prev);
     case POLICY_FIVE_LEVEL: return fiveLevel.selectCpu(t, prev);
     case POLICY_NEST: return nest.selectCpu(t, prev);
-    case POLICY_SHORTEST_REMAINING: return shortestRemaining.selectCpu(t, prev);
+    case POLICY_SERVICE_ORDER: return serviceOrder.selectCpu(t, prev);
+    case POLICY_PROCESSOR_SHARING: return processorSharing.selectCpu(t, prev);
     case POLICY_SFS: return sfs.selectCpu(t, prev);
     default: return percpuFifo.selectCpu(t, prev);
   }
@@ -91,7 +98,8 @@ function enqueue(t: u32, flags: u32): void {
     case POLICY_CENTRAL: central.enqueue(t); break;
     case POLICY_FIVE_LEVEL: fiveLevel.enqueue(t, flags); break;
     case POLICY_NEST: nest.enqueue(t); break;
-    case POLICY_SHORTEST_REMAINING: shortestRemaining.enqueue(t); break;
+    case POLICY_SERVICE_ORDER: serviceOrder.enqueue(t); break;
+    case POLICY_PROCESSOR_SHARING: processorSharing.enqueue(t); break;
     case POLICY_SFS: sfs.enqueue(t); break;
     default: percpuFifo.enqueue(t, flags);
   }
@@ -116,14 +124,17 @@ function dispatch(cpu: u32, prev: u32): void {
     case POLICY_CENTRAL: central.dispatch(cpu); break;
     case POLICY_FIVE_LEVEL: fiveLevel.dispatch(cpu, prev); break;
     case POLICY_NEST: nest.dispatch(cpu); break;
-    case POLICY_SHORTEST_REMAINING: shortestRemaining.dispatch(cpu, prev); break;
+    case POLICY_SERVICE_ORDER: serviceOrder.dispatch(cpu, prev); break;
+    case POLICY_PROCESSOR_SHARING: processorSharing.dispatch(cpu, prev); break;
     case POLICY_SFS: sfs.dispatch(cpu); break;
   }
 }
 
 // @ts-ignore: decorator
 @inline
-export function opsRunnable(t: u32, flags: u32): void {}
+export function opsRunnable(t: u32, flags: u32): void {
+  if (policy == POLICY_PROCESSOR_SHARING) fluidJoin(t);
+}
 
 // @ts-ignore: decorator
 @inline
@@ -136,7 +147,7 @@ function running(t: u32): void {
   switch (policy) {
     case POLICY_CENTRAL: central.running(t); break;
     case POLICY_NEST: nest.running(t); break;
-    case POLICY_SHORTEST_REMAINING: shortestRemaining.running(t); break;
+    case POLICY_SERVICE_ORDER: serviceOrder.running(t); break;
     case POLICY_SFS: sfs.running(t); break;
   }
 }
@@ -169,6 +180,7 @@ export function opsTick(t: u32): void {
 export function opsQuiescent(t: u32): void {
   if (policy == POLICY_DOMAINS) domains.quiescent(t);
   else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
+  else if (policy == POLICY_PROCESSOR_SHARING) fluidLeave(t);
 }
 
 /** ops.enable(): the task joins the class. */
@@ -177,6 +189,12 @@ export function opsEnable(t: u32): void {
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enable(t);
   else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.enable(t);
   else if (policy == POLICY_NEST) nest.enable(t);
+  else if (policy == POLICY_PROCESSOR_SHARING) fluidEnable(t);
+}
+
+/** The task that runs on a CPU has begun a burst (fluid service). */
+export function opsBegan(cpu: u32, t: u32): void {
+  processorSharing.began(cpu, t);
 }
 
 /** The policy's timer, armed by policyTimer(): a bpf_timer's callback. */

@@ -31,6 +31,7 @@ import {
   SOURCE_LIST,
   SOURCE_RENEWAL,
   SOURCE_STREAM,
+  SRC_BATCH,
   SRC_CLIENTS,
   SRC_COUNT_ROW,
   SRC_DELIVER,
@@ -282,6 +283,7 @@ export function onArrival(s: u32): void {
     return;
   }
   arrive(s, r);
+  for (let k: u32 = 1, batch = load<u32>(r, SOURCES + SRC_BATCH); k < batch; k++) arrive(s, r);
   if (load<u32>(r, SOURCES + SRC_KIND) == SOURCE_STREAM) {
     sourceSet(s, NEVER);
     windowAt++;

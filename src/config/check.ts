@@ -29,6 +29,10 @@ export function walkSteps(steps: readonly Step[], path: Path, visit: (step: Step
     visit(step, at);
     if (typeof step === 'string') return;
     if ('loop' in step) walkSteps(step.loop.do, [...at, 'loop', 'do'], visit);
+    if ('receive' in step) {
+      walkSteps(step.idle ?? [], [...at, 'idle'], visit);
+      walkSteps(step.set_up ?? [], [...at, 'set_up'], visit);
+    }
     if ('branch' in step) {
       walkSteps(step.branch.then, [...at, 'branch', 'then'], visit);
       walkSteps(step.branch.else, [...at, 'branch', 'else'], visit);
@@ -55,6 +59,13 @@ function checkNesting(steps: readonly Step[], path: Path, depth: number, mistake
         mistakes.add([...path, i + 1], 'never reached: it follows a loop that runs forever');
       }
       checkNesting(step.loop.do, inner, counted, mistakes);
+    }
+    if ('receive' in step) {
+      if (step.idle !== undefined && step.set_up !== undefined) {
+        mistakes.add([...at, 'set_up'], 'a task that has something to do while idle never waits');
+      }
+      checkNesting(step.idle ?? [], [...at, 'idle'], depth, mistakes);
+      checkNesting(step.set_up ?? [], [...at, 'set_up'], depth, mistakes);
     }
     if ('branch' in step) {
       checkNesting(step.branch.then, [...at, 'branch', 'then'], depth, mistakes);

@@ -265,6 +265,9 @@ export function resolveConfig(config: Config): ResolvedConfig {
   if (policy.name === 'central' && policy.cpu >= cpus) {
     mistakes.add(['policy', 'cpu'], `the machine has CPUs 0-${cpus - 1}, not ${policy.cpu}`);
   }
+  if (policy.name === 'processor-sharing' && !machine.profile.startsWith('ideal-')) {
+    mistakes.add(['policy'], 'processor-sharing has no costs and one speed: it needs an ideal machine');
+  }
   const placement: Placement = { cpus, domains: domainCount(policy), policy, mistakes };
   const tasks = workload.tasks.map((task, i) => resolveTask(task, ['workload', 'tasks', i], placement));
   checkAffinityTargets(workload, (name) => tasks.find((task) => task.name === name)?.class, mistakes);

@@ -54,6 +54,8 @@ const POLICIES = {
   nest: abi.POLICY_NEST,
   'shortest-remaining': abi.POLICY_SHORTEST_REMAINING,
   sfs: abi.POLICY_SFS,
+  'service-order': abi.POLICY_SERVICE_ORDER,
+  'processor-sharing': abi.POLICY_PROCESSOR_SHARING,
 } as const;
 const STEALS = {
   none: abi.STEAL_NONE,
@@ -74,6 +76,13 @@ const PLACES = {
   idle: abi.PLACE_IDLE,
   previous: abi.PLACE_PREVIOUS,
   'round-robin': abi.PLACE_ROUND_ROBIN,
+} as const;
+
+const ORDERS = {
+  remaining: abi.ORDER_REMAINING,
+  size: abi.ORDER_SIZE,
+  attained: abi.ORDER_ATTAINED,
+  weight: abi.ORDER_WEIGHT,
 } as const;
 
 /** Encodes a cell. `trace` is the serverless workload's. */
@@ -245,6 +254,14 @@ function encodePolicyOptions(model: Model, policy: ResolvedConfig['policy']): vo
       model.set(abi.P_NEST_RESERVE, policy.reserve);
       model.set(abi.P_NEST_IMPATIENT, policy.impatient_after);
       break;
+    case 'service-order':
+      model.set(abi.P_ORDER, ORDERS[policy.by]);
+      model.set(abi.P_PREEMPT, policy.preempt ? 1 : 0);
+      break;
+    case 'processor-sharing':
+      // A task that is not on a CPU is served all the same.
+      model.set(abi.P_WATCHDOG_NS, 0);
+      break;
     case 'sfs':
       model.set(abi.P_FIRST_SLICE_NS, durationNs(policy.filter_slice));
       model.set(abi.P_WINDOW, policy.window);
@@ -331,6 +348,7 @@ function encodeSource(
   sources.u64(row, abi.SRC_MAX_ARRIVALS, source.max_arrivals ?? 0);
   sources.u64(row, abi.SRC_START, durationNs(source.start));
   sources.u32(row, abi.SRC_DOMAIN, abi.NONE);
+  sources.u32(row, abi.SRC_BATCH, source.batch ?? 1);
   if (source.rate !== undefined) {
     sources.u32(row, abi.SRC_KIND, abi.SOURCE_RENEWAL);
     sources.u32(row, abi.SRC_DIST, model.exponential(rateToMeanNs(source.rate)));

@@ -53,6 +53,7 @@ const KINDS: Record<number, Kind> = {
   3: { code: 'memory', fault: 'capacity', message: ({ detail }) => `no room for ${detail} more` },
   4: { code: 'containers', fault: 'capacity', message: ({ detail }) => `more than ${detail} containers` },
   5: { code: 'deliveries', fault: 'capacity', message: () => 'too many deliveries under way' },
+  6: { code: 'groups', fault: 'capacity', message: ({ detail }) => `more than ${detail} cgroups share CPUs` },
   20: {
     code: 'local_affinity',
     fault: 'policy',

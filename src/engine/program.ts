@@ -114,7 +114,7 @@ export class ProgramCompiler {
     else if ('signal' in step) this.emit({ op: abi.OP_SIGNAL, a: this.#names.event(step.signal) });
     else if ('join' in step) this.emit({ op: abi.OP_JOIN, flags: spin(step.join) });
     else if ('barrier' in step) this.#barrier(step.barrier, spin(step.wait));
-    else if ('receive' in step) this.emit({ op: abi.OP_RECEIVE, a: this.#names.queue(step.receive) });
+    else if ('receive' in step) this.#receive(step, depth);
     else if ('send' in step) this.emit({ op: abi.OP_SEND, a: this.#names.queue(step.send) });
     else if ('wake' in step)
       this.emit({ op: abi.OP_WAKE, a: this.#names.task(step.wake), value: step.member });
@@ -127,6 +127,25 @@ export class ProgramCompiler {
   #barrier(name: string, flags: number): void {
     if (name === 'family') this.emit({ op: abi.OP_BARRIER, flags: flags | abi.FLAG_OWN });
     else this.emit({ op: abi.OP_BARRIER, flags, a: this.#names.barrier(name) });
+  }
+
+  #receive(
+    { receive, idle, set_up }: { receive: string; idle?: Step[]; set_up?: Step[] },
+    depth: number,
+  ): void {
+    const take = { op: abi.OP_RECEIVE, a: this.#names.queue(receive) };
+    const otherwise = idle ?? set_up;
+    if (otherwise === undefined) {
+      this.emit(take);
+      return;
+    }
+    // An attempt; if there was a job, past what is done otherwise.
+    const attempt = this.emit({ ...take, flags: abi.FLAG_TRY, value: this.next + 2 });
+    const taken = this.emit({ op: abi.OP_JUMP });
+    if (idle === undefined) this.emit(take);
+    this.#steps(otherwise, depth);
+    if (idle !== undefined) this.emit({ op: abi.OP_JUMP, a: attempt });
+    this.patch(taken, this.next);
   }
 
   #affinity({ affinity, task, member = 0 }: { affinity: string; task?: string; member?: number }): void {

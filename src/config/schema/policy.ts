@@ -107,6 +107,17 @@ const policies = {
     name: z.literal('shortest-remaining'),
     slice: positiveDuration.prefault('1s').describe('Longest time between two decisions.'),
   }).describe('The least work left first, known by an oracle (SRPT, Schrage 1968).'),
+  'service-order': section({
+    name: z.literal('service-order'),
+    by: oneOf('size', 'remaining', 'attained', 'weight').describe(
+      'The smallest work, work left or service so far first, or the largest weight; first come first served among equals.',
+    ),
+    preempt: flag().default(true).describe('An arriving task may take the CPU of a running one.'),
+    slice: positiveDuration.prefault('1s').describe('Longest time between two decisions.'),
+  }).describe('Orders of queueing theory: SJF, PSJF, SRPT, least attained service, priority classes.'),
+  'processor-sharing': section({ name: z.literal('processor-sharing') }).describe(
+    'Egalitarian processor sharing without slices: all tasks at once, cgroups by their shares. For ideal machines.',
+  ),
   sfs: section({
     name: z.literal('sfs'),
     slice: slice.describe('Slice of the fair level.'),
@@ -158,6 +169,8 @@ const policyObject = z.discriminatedUnion(
     policies['five-level'],
     policies.nest,
     policies['shortest-remaining'],
+    policies['service-order'],
+    policies['processor-sharing'],
     policies.sfs,
   ],
   {

@@ -21,7 +21,6 @@ const simpleSteps = [
   section({ barrier: name, wait: wait.default('sleep') }).describe(
     "Wait for the barrier's parties; `family` are a fork's children.",
   ),
-  section({ receive: name }).describe('Take a job from a queue, waiting for one.'),
   section({ send: name }).describe('Put the current job into a queue.'),
   section({ wake: name, member: count(0).default(0) }).describe(
     'Wake the `member`-th task of that name, counted from 0.',
@@ -41,11 +40,13 @@ type SimpleStep = z.output<(typeof simpleSteps)[number]>;
 // The steps that hold steps; spelled out because a type can't be inferred from itself.
 export type StepInput =
   | SimpleStepInput
+  | { receive: string; idle?: StepInput[]; set_up?: StepInput[] }
   | { fork: { count: number | 'cpus'; program: string | StepInput[] } }
   | { loop: { times: number | 'forever'; do: StepInput[] } }
   | { branch: { probability: number; then: StepInput[]; else?: StepInput[] } };
 export type Step =
   | SimpleStep
+  | { receive: string; idle?: Step[]; set_up?: Step[] }
   | { fork: { count: number | 'cpus'; program: string | Step[] } }
   | { loop: { times: number | 'forever'; do: Step[] } }
   | { branch: { probability: number; then: Step[]; else: Step[] } };
@@ -68,6 +69,13 @@ export const program = z.union([name, steps], {
 const step: z.ZodType<Step, StepInput> = z.union(
   [
     ...simpleSteps,
+    section({
+      receive: name,
+      idle: steps
+        .optional()
+        .describe('Done as long as the queue is empty, instead of waiting for a job (vacations).'),
+      set_up: steps.optional().describe('Done before a job that had to be waited for.'),
+    }).describe('Take a job from a queue, waiting for one.'),
     section({
       fork: section({
         count: z

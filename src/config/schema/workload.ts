@@ -109,6 +109,7 @@ const source = section({
   duration: time.optional().describe("The job's duration, of which steps like run_share take a fraction."),
   limit: count(1, 0xffffffff).optional().describe('Most jobs alive at once; others are dropped and counted.'),
   max_arrivals: count(1).optional(),
+  batch: count(1, 100_000).optional().describe('Jobs that arrive at once each time; default 1.'),
   start: duration.prefault('0s').describe('First arrival not before.'),
 }).superRefine((value, context) => {
   const fail = (message: string, path: string[] = []) =>
@@ -118,6 +119,9 @@ const source = section({
     fail(
       `expected exactly one of ${TIMINGS.join(', ')}, got ${given.length === 0 ? 'none' : given.join(' and ')}`,
     );
+  }
+  if (value.batch !== undefined && value.rate === undefined && value.interarrival === undefined) {
+    fail('batch needs rate or interarrival', ['batch']);
   }
   if (value.think !== undefined && value.clients === undefined) fail('think needs clients', ['think']);
   if ((value.spawn === undefined) === (value.queue === undefined)) {
