@@ -1,5 +1,6 @@
 // Invocations streamed from disk through the engine's window: the same results as from memory, whatever the window.
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -11,7 +12,9 @@ import { encode } from '../src/engine/encode.js';
 import { Simulation } from '../src/engine/simulation.js';
 import {
   functionRows,
+  functionsToArrow,
   type InvocationColumns,
+  invocationsToArrow,
   invocationTotals,
   readTrace,
   selectFunctions,
@@ -122,6 +125,17 @@ test('a stream has the functions, counts and statistics of the table in memory',
       assert.equal([...invocationTotals(stream)], [...invocationTotals(memory)]);
     }),
     { numRuns: 20 },
+  );
+});
+
+test('what a cell’s id is made from is the same streamed and in memory', async () => {
+  await fc.assert(
+    fc.asyncProperty(calls, async (list) => {
+      const { memory, stream } = await both(list);
+      assert.ok(Buffer.from(functionsToArrow(stream)).equals(Buffer.from(functionsToArrow(memory))));
+      assert.ok(readFileSync(stream.stream!.path).equals(Buffer.from(invocationsToArrow(memory))));
+    }),
+    { numRuns: 10 },
   );
 });
 

@@ -225,7 +225,10 @@ test('refused: no Arrow file, a truncated one, another schema, a newer version',
     return join(folder, name);
   };
   const message = async (path: string) => (await failure(() => readTrace(path))).message;
-  assert.match(await message(write('cut.arrow', bytes.slice(0, -20))), 'cut.arrow: the Arrow file is damaged: it has no footer');
+  assert.match(
+    await message(write('cut.arrow', bytes.slice(0, -20))),
+    'cut.arrow: the Arrow file is damaged: it has no footer',
+  );
   const foreign = tableToIPC(tableFromArrays({ x: Int32Array.of(1) }), 'file');
   assert.match(await message(write('foreign.arrow', foreign)), 'foreign.arrow: Arrow schema is unnamed');
   const { fields, metadata } = trace.functions.schema;
