@@ -32,7 +32,7 @@ import {
   dsqRemove,
 } from './dsq';
 import { resched } from './events';
-import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus } from './mask';
+import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus, nrWords } from './mask';
 import { noteDispatch, noteLocal, taskMove, wakeIdleCpu } from './sched';
 import {
   FLAG_QUEUED,
@@ -363,6 +363,14 @@ export function testAndClearCpuIdle(cpu: u32): bool {
   if (!maskTest(IDLE_MASK, cpu)) return false;
   maskClear(IDLE_MASK, cpu);
   return true;
+}
+
+/** Under load mostly not: asked first, it saves the search. */
+// @ts-ignore: decorator
+@inline
+export function anyCpuIdle(): bool {
+  for (let w: u32 = 0; w < nrWords; w++) if (load<u64>(IDLE_MASK + (w << 3)) != 0) return true;
+  return false;
 }
 
 /** scx_bpf_pick_idle_cpu() among the CPUs of a mask: the lowest idle one, no longer idle to others; -1 if none. */

@@ -8,7 +8,7 @@ import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, POLICY_STATE } from 
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
+import { dsqFirstAllowed, anyCpuIdle, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
 import { maskAddress, maskTest } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
@@ -61,6 +61,7 @@ function pickIdle(t: u32, prev: u32, d: u32): i32 {
 export function selectCpu(t: u32, prev: u32): u32 {
   const own = domainOf(t);
   raise(t, own);
+  if (!anyCpuIdle()) return prev;
   let cpu = pickIdle(t, prev, own);
   if (stealing) {
     for (let d: u32 = 0; d < nrDomains && cpu < 0; d++) if (d != own) cpu = pickIdle(t, prev, d);
