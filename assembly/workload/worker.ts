@@ -53,7 +53,7 @@ import { nrDomains } from '../policy/mapping';
 import { sourceJobLeft } from './arrivals';
 import { assignDomain, assignmentInit, assigns, noteServed, retryAfter } from './assignment';
 import { domainRelease, domainRunning, domainUsed } from './capacity';
-import { CONTAINER_CGROUP, CONTAINER_QUEUE, containerCreate, containerDiscard, containerReturn, containersBusy, containersInit, containerTake, hasFreeContainer } from './containers';
+import { CONTAINER_CGROUP, CONTAINER_QUEUE, containerCreate, containerDiscard, containersInit, containerTake, hasFreeContainer } from './containers';
 import { cancelDelivery, deliver, deliverLater, DELIVERY_CONTROL, DELIVERY_EXPIRY, DELIVERY_PREWARM, DELIVERY_RETRY, DELIVERY_STARTED, DELIVERY_TIMEOUT, DELIVERY_WARM } from './delivery';
 import { functionExpected, iatInit, noteArrival, noteExecution } from './iat';
 import { fits, forgetExpiry, keepAliveInit, keepOrEvict, noteIdleEnds, onExpiry, onPrewarm, onWarm, roomForContainer } from './keepalive';
