@@ -160,6 +160,32 @@ for (const policy of [
   });
 }
 
+for (const policy of ['domains:2', 'weighted-vtime:2', 'global-fifo', 'nest', 'sfs'] as const) {
+  test(`#755, #1678: ${policy} finds the idle CPU among those that a task may use`, async () => {
+    const hasDomains = policy.includes(':');
+    const result = await simulate({
+      machine: 'ideal-8',
+      policy,
+      workload: {
+        tasks: [
+          { name: 'hog', cpus: '5', ...(hasDomains ? { domain: 1 } : {}), program: HOG },
+          // CPU 4 is idle and forbidden, CPU 5 is busy, CPU 6 is idle and allowed.
+          {
+            name: 'restricted',
+            cpus: '5-6',
+            start: '1ms',
+            ...(hasDomains ? { domain: 1 } : {}),
+            program: [{ run: '1ms' }],
+          },
+        ],
+      },
+      run: { end: 'horizon', horizon: '50ms' },
+    });
+    assert.is(classOf(result, 'restricted').wake_latency_us.max, 0);
+    assert.is(result.cpus[6].busy_ns, 1e6);
+  });
+}
+
 test('#828: a strict policy starves the lowest level; a limit on the wait serves it', async () => {
   const scenario = (starvation_limit: string): ConfigInput => ({
     machine: 'ideal-1',

@@ -4,7 +4,7 @@
 import { KERNEL_7_3, P_ENQ_LAST, P_KERNEL, P_POLICY, POLICY_NONE, STATE_LOCAL } from '../abi';
 import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
-import { CPU_SHIFT, IDLE_MASK } from '../core/layout';
+import { CPU_SHIFT, IDLE_MASK, SCRATCH_MASK } from '../core/layout';
 import {
   opsDequeue,
   opsDispatch,
@@ -391,6 +391,19 @@ export function pickIdleAmong(t: u32, mask: usize): i32 {
     return cpu;
   }
   return -1;
+}
+
+/** The lowest idle CPU of a mask that the task may run on, taken; -1 if there is none. */
+// @ts-ignore: decorator
+@inline
+export function pickIdleAllowed(t: u32, cpus: usize): i32 {
+  const mask = load<u32>(t, TASK_MASK);
+  return mask == 0 ? pickIdleCpu(cpus) : pickIdleOfBoth(cpus, maskAddress(mask));
+}
+
+function pickIdleOfBoth(a: usize, b: usize): i32 {
+  for (let w: u32 = 0; w < nrWords; w++) store<u64>(SCRATCH_MASK + (w << 3), load<u64>(a + (w << 3)) & load<u64>(b + (w << 3)));
+  return pickIdleCpu(SCRATCH_MASK);
 }
 
 /** The previous CPU if it is idle and allowed, else any idle allowed one; -1 if none. */

@@ -1,6 +1,6 @@
 // Scheduling domains with virtual-time priority, as the paper says: Algorithm 1 (vtime) and Algorithm 2 (queues) of
 // "Serverless platform driven CPU loadbalancing". One vtime DSQ per domain and a global one for unmapped cgroups.
-// The text has no rule for waking CPUs; an enqueue wakes one idle CPU of the domain.
+// The text has no rule for waking CPUs; an enqueue wakes one idle CPU of the domain that the task may use.
 
 import { NONE, P_RESET_EVERY, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
 import { count, param, STEALS } from '../core/counters';

@@ -7,12 +7,12 @@
 
 import { P_NEST_IMPATIENT, P_NEST_REMOVE_NS, P_NEST_RESERVE, P_SLICE_NS } from '../abi';
 import { param } from '../core/counters';
-import { CPU_SHIFT, IDLE_MASK, MASK_BYTES, POLICY_STATE, SCRATCH_MASK } from '../core/layout';
+import { CPU_SHIFT, IDLE_MASK, MASK_BYTES, POLICY_STATE } from '../core/layout';
 import { CPU_STATE_SINCE } from '../kernel/cpu';
 import { dsqCreate, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
-import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskSet, maskTest, maskWeightAnd, nrWords } from '../kernel/mask';
+import { dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, pickIdleAllowed, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
+import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskSet, maskTest, maskWeightAnd } from '../kernel/mask';
 import { TASK_CLASS_STATE, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
 
@@ -53,12 +53,6 @@ function reserve(cpu: u32): void {
   if (maskWeightAnd(RESERVE, RESERVE) < mostReserved) maskSet(RESERVE, cpu);
 }
 
-/** An idle core of a nest that the task may use, taken; -1 if there is none. */
-function pickIdleIn(nest: usize, allowed: usize): i32 {
-  for (let w: u32 = 0; w < nrWords; w++) store<u64>(SCRATCH_MASK + (w << 3), load<u64>(nest + (w << 3)) & load<u64>(allowed + (w << 3)));
-  return pickIdleCpu(SCRATCH_MASK);
-}
-
 // @ts-ignore: decorator
 @inline
 function takeIfWarm(cpu: u32, allowed: usize): bool {
@@ -73,7 +67,7 @@ export function selectCpu(t: u32, prev: u32): u32 {
   let cpu: i32 = -1;
   if (attached != 0 && takeIfWarm(attached - 1, allowed)) cpu = attached - 1;
   else if (takeIfWarm(prev, allowed)) cpu = prev;
-  else cpu = pickIdleIn(PRIMARY, allowed);
+  else cpu = pickIdleAllowed(t, PRIMARY);
   if (cpu >= 0) {
     if (prevIsWarm) store<u32>(t, 0, MISSES);
     return take(t, prev, cpu as u32);
@@ -82,7 +76,7 @@ export function selectCpu(t: u32, prev: u32): u32 {
   const misses = load<u32>(t, MISSES) + 1;
   const isImpatient = impatientAfter != 0 && misses >= impatientAfter;
   store<u32>(t, isImpatient ? 0 : misses, MISSES);
-  cpu = pickIdleIn(RESERVE, allowed);
+  cpu = pickIdleAllowed(t, RESERVE);
   if (cpu >= 0) {
     maskClear(RESERVE, cpu as u32);
     maskSet(PRIMARY, cpu as u32);

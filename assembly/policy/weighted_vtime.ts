@@ -8,7 +8,7 @@ import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, POLICY_STATE } from 
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqFirstAllowed, anyCpuIdle, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleCpu, testAndClearCpuIdle } from '../kernel/ext';
+import { anyCpuIdle, dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleAllowed, testAndClearCpuIdle } from '../kernel/ext';
 import { maskAddress, maskTest } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
@@ -52,10 +52,11 @@ function domainCpus(d: u32): usize {
 // @ts-ignore: decorator
 @inline
 function pickIdle(t: u32, prev: u32, d: u32): i32 {
-  const mask = load<u32>(t, TASK_MASK);
   const cpus = domainCpus(d);
-  if (maskTest(cpus, prev) && maskTest(maskAddress(mask), prev) && testAndClearCpuIdle(prev)) return prev as i32;
-  return mask == 0 ? pickIdleCpu(cpus) : pickIdleAmong(t, cpus);
+  const mask = load<u32>(t, TASK_MASK);
+  const isAllowed = mask == 0 || maskTest(maskAddress(mask), prev);
+  if (isAllowed && maskTest(cpus, prev) && testAndClearCpuIdle(prev)) return prev as i32;
+  return pickIdleAllowed(t, cpus);
 }
 
 export function selectCpu(t: u32, prev: u32): u32 {
