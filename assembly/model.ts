@@ -95,6 +95,7 @@ import { jobsReset } from './kernel/job';
 import { maskInit, maskSet, nrCpus } from './kernel/mask';
 import { programInit } from './kernel/program';
 import { queueCreate, queuesReset } from './kernel/queue';
+import { rtInit } from './kernel/rt';
 import { schedInit } from './kernel/sched';
 import { CGROUP_UNMAPPED, spawnReset, taskFromTemplate, TEMPLATE_FIRST_SLOT } from './kernel/spawn';
 import { STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
@@ -236,6 +237,7 @@ function startTasks(): void {
   fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
   const cgroups = section(SECTION_CGROUPS);
   groupsInit(cgroups, rows);
+  rtInit();
   extInit();
   watchdogInit(packageCount());
   opsInit();

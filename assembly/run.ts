@@ -50,12 +50,13 @@ import {
 } from './kernel/events';
 import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
+import { onServer, onUnthrottle } from './kernel/rt';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
-import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SLACK, noteDelivered } from './workload/delivery';
+import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
 
@@ -197,5 +198,7 @@ function onDelivery(): void {
   if (kind == DELIVERY_CLIENT) onClient(a);
   else if (kind == DELIVERY_PERIOD) onPeriod(a);
   else if (kind == DELIVERY_SLACK) onSlack(a);
+  else if (kind == DELIVERY_UNTHROTTLE) onUnthrottle(a);
+  else if (kind == DELIVERY_SERVER) onServer(a);
   else onWorkerDelivery(kind, a);
 }

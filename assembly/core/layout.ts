@@ -96,6 +96,9 @@ export const WASTED_MASK: usize = 0x001a_0f00;
 /** Domains: u32 mask index by domain; u32 domain by CPU. */
 export const DOMAIN_MASK: usize = 0x001a_1000;
 export const CPU_DOMAIN: usize = 0x001a_2000;
+/** Realtime run queues and servers, 64 B per CPU (kernel/rt.ts). */
+export const RT_SHIFT: u32 = 6;
+export const RT_CPUS: usize = 0x001a_4000;
 /** State of the running policy, 64 KiB. */
 export const POLICY_STATE: usize = 0x001b_0000;
 /** Task templates, 64 B: TT_ record with the first slot and the number of tasks made so far behind it (kernel/spawn.ts). */

@@ -33,6 +33,7 @@ import {
   OP_WAKE,
   OP_YIELD,
   CLASS_EXT,
+  CLASS_FAIR,
   STATE_IO,
   STATE_QUEUED,
   STATE_RUNNING,
@@ -62,6 +63,7 @@ import { explainAttach, explainDetach, explainedJob, explainedTask } from './exp
 import { fairYield } from './fair';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
+import { rtYield } from './rt';
 import { queueAddWaiter, queueIsEmpty, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
 import { deactivate, leaveRunning, updateCurr, wakeUp, wakeUpNew } from './sched';
 import { noteForegroundExit, taskFork, templateTask } from './spawn';
@@ -333,7 +335,8 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     case OP_YIELD:
       updateCurr(c);
       if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extYield(c >> CPU_SHIFT, t);
-      else fairYield(c >> CPU_SHIFT, t);
+      else if (load<u8>(t, TASK_CLASS) == CLASS_FAIR) fairYield(c >> CPU_SHIFT, t);
+      else rtYield(t, c >> CPU_SHIFT);
       return TIMED;
     case OP_BLOCK: {
       const taskFlags = load<u16>(t, TASK_FLAGS);

@@ -1,8 +1,8 @@
-// The scheduling core: charging CPU time, wake-ups, schedule() and the switch, class by class (fair above ext above
-// idle). Names follow kernel/sched/core.c. One event may ask several CPUs to reschedule; they do so in CPU order before
+// The scheduling core: charging CPU time, wake-ups, schedule() and the switch, class by class (realtime above fair
+// above ext above idle). Names follow kernel/sched/core.c. One event may ask several CPUs to reschedule; they do so in CPU order before
 // the next event (runResched), so nothing here recurses.
 
-import { CLASS_EXT, CLASS_FAIR, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
+import { CLASS_EXT, CLASS_FAIR, CLASS_REALTIME, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
 import { histogramRecord } from '../core/histogram';
 import { CPU_SHIFT, IDLE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
@@ -22,6 +22,7 @@ import { noteQuota } from './bandwidth';
 import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './job';
 import { maskClear, maskFirst, maskSet } from './mask';
 import { advance, startsRun } from './program';
+import { rtCharge, rtDequeue, rtEnqueue, rtExit, rtPick, rtSelectCpu, rtServed, rtServedNothing, rtServerLeft, rtServes, rtSliceLeft, rtTasks, rtWakeupPreempt } from './rt';
 import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
 
 const DIGESTING: u32 = 1;
@@ -127,9 +128,13 @@ export function updateCurr(c: u32): void {
   if (load<u8>(t, TASK_CLASS) == CLASS_EXT) {
     const slice = load<u64>(t, TASK_SLICE);
     store<u64>(t, slice > delta ? slice - delta : 0, TASK_SLICE);
+  } else if (load<u8>(t, TASK_CLASS) == CLASS_REALTIME) {
+    if (rtCharge(t, c >> CPU_SHIFT, delta)) resched(c >> CPU_SHIFT);
+    return;
   } else if (fairCharge(c >> CPU_SHIFT, t, delta)) {
     resched(c >> CPU_SHIFT);
   }
+  if (rtTasks != 0 && rtServed(t, c >> CPU_SHIFT, delta)) resched(c >> CPU_SHIFT);
 }
 
 /** Takes off the work that the running task of c has done since it was timed last. */
@@ -171,7 +176,14 @@ export function armCompletion(c: u32): void {
   }
   if (end < now) end = now;
   if (exactSlices) {
-    const left = load<u8>(t, TASK_CLASS) == CLASS_EXT ? load<u64>(t, TASK_SLICE) : fairSliceLeft(c >> CPU_SHIFT, t);
+    const schedClass = load<u8>(t, TASK_CLASS);
+    let left =
+      schedClass == CLASS_EXT
+        ? load<u64>(t, TASK_SLICE)
+        : schedClass == CLASS_FAIR
+          ? fairSliceLeft(c >> CPU_SHIFT, t)
+          : rtSliceLeft(t, c >> CPU_SHIFT);
+    if (rtTasks != 0 && schedClass != CLASS_REALTIME) left = min(left, rtServerLeft(t, c >> CPU_SHIFT));
     if (left < end - now) end = now + left;
   }
   if (end == u64.MAX_VALUE) laneClear(c, LANE_COMPLETION);
@@ -211,10 +223,16 @@ function activate(t: u32, cpu: u32, wakeup: bool): void {
     return;
   }
   updateCurr(c);
+  if (load<u8>(t, TASK_CLASS) == CLASS_REALTIME) {
+    rtEnqueue(t, cpu);
+    if (curr == 0) wakeIdleCpu(cpu);
+    else rtWakeupPreempt(t, cpu);
+    return;
+  }
   if (!fairEnqueue(t, cpu, wakeup, !wakeup)) noteQuota(t, cpu);
   else if (curr == 0) wakeIdleCpu(cpu);
   else if (load<u8>(curr, TASK_CLASS) == CLASS_EXT) resched(cpu);
-  else fairWakeupPreempt(cpu, t);
+  else if (load<u8>(curr, TASK_CLASS) == CLASS_FAIR) fairWakeupPreempt(cpu, t);
 }
 
 /** try_to_wake_up(): `wakerCpu` is -1 when a timer or an arrival wakes it. */
@@ -224,7 +242,9 @@ export function wakeUp(t: u32, wakerCpu: i32, wakerTask: u32): void {
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, prev, true)
-      : fairSelectCpu(t, prev, wakerCpu, wakerTask, false);
+      : load<u8>(t, TASK_CLASS) == CLASS_FAIR
+        ? fairSelectCpu(t, prev, wakerCpu, wakerTask, false)
+        : rtSelectCpu(t, prev);
   if (cpu != prev) taskMove(t, cpu);
   activate(t, cpu, true);
 }
@@ -237,7 +257,9 @@ export function wakeUpNew(t: u32, parentCpu: u32): void {
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, parentCpu, false)
-      : fairSelectCpu(t, parentCpu, parentCpu as i32, 0, true);
+      : load<u8>(t, TASK_CLASS) == CLASS_FAIR
+        ? fairSelectCpu(t, parentCpu, parentCpu as i32, 0, true)
+        : rtSelectCpu(t, parentCpu);
   store<u32>(t, cpu, TASK_CPU);
   activate(t, cpu, false);
 }
@@ -267,6 +289,7 @@ export function deactivate(c: u32, t: u32, state: u8, jobStateAfter: u32): void 
   if ((flags & FLAG_MAIN) != 0) leaveRunning(c, t, load<u32>(t, TASK_JOB), jobStateAfter);
   record(t, HISTOGRAM_RESPONSE, now - load<u64>(t, TASK_WOKEN_AT));
   if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extDequeue(t, true);
+  else if (load<u8>(t, TASK_CLASS) == CLASS_REALTIME) rtDequeue(t, c >> CPU_SHIFT);
   else fairDequeue(t, c >> CPU_SHIFT, true);
   resched(c >> CPU_SHIFT);
 }
@@ -369,12 +392,31 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
 // @ts-ignore: decorator
 @inline
 function pickNext(cpu: u32, prev: u32): u32 {
+  if (rtTasks != 0) {
+    const next = pickAbove(cpu, prev);
+    if (next != 0) return next;
+  }
   if (fairTasks != 0) {
     let next = fairPick(cpu);
     if (next == 0 && prev != 0 && load<u8>(prev, TASK_CLASS) == CLASS_FAIR && fairNewidle(cpu) != 0) next = fairPick(cpu);
     if (next != 0) return next;
   }
   return extEnabled ? extPick(cpu, prev) : 0;
+}
+
+/** What comes before the fair class: classes whose server is active, and realtime tasks. */
+function pickAbove(cpu: u32, prev: u32): u32 {
+  if (rtServes(cpu, false)) {
+    const next = fairPick(cpu);
+    if (next != 0) return next;
+    rtServedNothing(cpu, false);
+  }
+  if (rtServes(cpu, true)) {
+    const next = extEnabled ? extPick(cpu, prev) : 0;
+    if (next != 0) return next;
+    rtServedNothing(cpu, true);
+  }
+  return rtPick(cpu);
 }
 
 /** schedule() on one CPU: runs until the CPU has something timed to do, or idles. */
@@ -398,7 +440,7 @@ export function schedule(cpu: u32): void {
       }
       if (prev == 0) leaveIdle(cpu, c);
       if (load<u8>(next, TASK_CLASS) == CLASS_EXT) extSetNext(cpu, next);
-      else fairSetNext(cpu, next);
+      else if (load<u8>(next, TASK_CLASS) == CLASS_FAIR) fairSetNext(cpu, next);
       startRunning(cpu, c, next);
     } else if (next == 0) {
       // Woken for nothing: back to sleep.
@@ -424,13 +466,14 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
   }
   stopRunning(cpu, c, prev);
   if (load<u8>(prev, TASK_CLASS) == CLASS_EXT) extPutPrev(cpu, prev, next);
-  else {
+  else if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) {
     fairPutPrev(cpu, prev, next != 0 && load<u8>(next, TASK_CLASS) == CLASS_FAIR ? next : 0);
     if (grouping && (flags & FLAG_QUEUED) != 0) noteQuota(prev, cpu);
   }
   if (load<u8>(prev, TASK_STATE) == STATE_DEAD) {
     count(EXITED_CPU, load<u64>(prev, TASK_SUM_EXEC));
     if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) fairTasks--;
+    else if (load<u8>(prev, TASK_CLASS) == CLASS_REALTIME) rtExit();
     taskFree(prev);
   }
 }

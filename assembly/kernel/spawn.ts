@@ -3,6 +3,7 @@
 import {
   CLASS_EXT,
   CLASS_FAIR,
+  CLASS_REALTIME,
   NONE,
   TT_BACKGROUND,
   TT_CGROUP,
@@ -22,6 +23,7 @@ import { opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
 import { extEnabled } from './ext';
 import { namedCgroup } from './group';
+import { rtAttributes, rtEnable } from './rt';
 import { noteFairTask } from './sched';
 import {
   FLAG_BACKGROUND,
@@ -61,8 +63,10 @@ export function noteForegroundExit(): void {
   foregroundTasks--;
 }
 
-/** A task with its scheduling attributes set, not yet runnable; 0 if there is no room (the run fails). */
+/** A task with its scheduling attributes set, not yet runnable; realtime ones are behind the class (kernel/rt.ts); 0 if there is no room (the run fails). */
 export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: u32, mask: u32, cgroup: u32, stats: u32, background: bool, key: u64): u32 {
+  const attributes = taskClass >> 8;
+  taskClass &= 0xff;
   // An ejected policy leaves its tasks to the fair class.
   if (taskClass == CLASS_EXT && !extEnabled) taskClass = CLASS_FAIR;
   const t = taskAllocate();
@@ -83,6 +87,7 @@ export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: 
   if (background) store<u16>(t, FLAG_BACKGROUND as u16, TASK_FLAGS);
   else foregroundTasks++;
   if (taskClass == CLASS_EXT) opsEnable(t);
+  else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
   else noteFairTask(1);
   return t;
 }
@@ -115,9 +120,10 @@ export function taskFromTemplate(template: u32, ordinal: u32, domain: u32, stats
 
 /** A child of `parent` that starts at `pc`. */
 export function taskFork(parent: u32, pc: u32, key: u64): u32 {
+  const parentClass = load<u8>(parent, TASK_CLASS) as u32;
   const t = taskCreate(
     pc,
-    load<u8>(parent, TASK_CLASS),
+    parentClass == CLASS_REALTIME ? parentClass | (rtAttributes(parent) << 8) : parentClass,
     load<u32>(parent, TASK_WEIGHT),
     load<u32>(parent, TASK_INVERSE_WEIGHT),
     load<u32>(parent, TASK_MASK),

@@ -22,6 +22,9 @@ export const DELIVERY_WARM: u32 = 8;
 /** A period of the quota of cgroup record `a` ends; what its idle CPUs gave back is handed out (kernel/bandwidth.ts). */
 export const DELIVERY_PERIOD: u32 = 16;
 export const DELIVERY_SLACK: u32 = 17;
+/** Realtime tasks of CPU `a` may run again; the server of a class (`a` >> 16: 1 = ext) is due on it (kernel/rt.ts). */
+export const DELIVERY_UNTHROTTLE: u32 = 18;
+export const DELIVERY_SERVER: u32 = 19;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;

@@ -223,7 +223,7 @@ export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
 /** Only ext tasks can be restricted by another task: a running fair task has no migration thread to move it. */
 export function checkAffinityTargets(
   workload: Workload,
-  classOf: (name: string) => 'ext' | 'fair' | undefined,
+  classOf: (name: string) => 'ext' | 'fair' | 'realtime' | undefined,
   mistakes: Mistakes,
 ): void {
   for (const { steps, path } of programsOf(workload)) {

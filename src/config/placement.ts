@@ -73,21 +73,26 @@ function weightOf({ weight, priority }: { weight?: number; priority?: number }):
   return weight ?? NICE_WEIGHTS[(priority ?? 0) + 20];
 }
 
+type SchedulingClass = 'ext' | 'fair' | 'realtime';
+
 /** What tasks and spawned tasks have in common: class, mask, domain. */
 function placeTask<Spread extends string>(
-  given: { class?: 'ext' | 'fair'; cpus: string; domain?: number | Spread | 'none'; cgroup?: string },
+  given: { class?: SchedulingClass; cpus: string; domain?: number | Spread | 'none'; cgroup?: string },
   spread: Spread,
   path: Path,
   { cpus, domains, policy, mistakes }: Placement,
-): { class: 'ext' | 'fair'; domain: number | Spread | 'none' } {
+): { class: SchedulingClass; domain: number | Spread | 'none' } {
   const schedulingClass = given.class ?? (policy.name === 'eevdf' ? 'fair' : 'ext');
   if (schedulingClass === 'ext' && policy.name === 'eevdf') {
     mistakes.add([...path, 'class'], 'policy eevdf has no ext class; leave class out to follow the policy');
   }
   checkCpus(given.cpus, cpus, [...path, 'cpus'], mistakes);
   if (typeof given.domain === 'number') {
-    if (schedulingClass === 'fair') {
-      mistakes.add([...path, 'domain'], 'domains hold ext tasks only, and this one is in the fair class');
+    if (schedulingClass !== 'ext') {
+      mistakes.add(
+        [...path, 'domain'],
+        `domains hold ext tasks only, and this one is in the ${schedulingClass} class`,
+      );
     } else if (domains === undefined) {
       mistakes.add([...path, 'domain'], `policy ${policy.name} has no domains`);
     } else if (given.domain >= domains) {
@@ -95,7 +100,7 @@ function placeTask<Spread extends string>(
     }
   }
   // "Spread over the domains" is also true of no domains, so that one workload fits every policy of a sweep.
-  const none = domains === undefined || schedulingClass === 'fair' || given.cgroup !== undefined;
+  const none = domains === undefined || schedulingClass !== 'ext' || given.cgroup !== undefined;
   const placed = none ? 'none' : (given.domain ?? spread);
   return { class: schedulingClass, domain: placed };
 }

@@ -292,14 +292,22 @@ function encodeCgroups(model: Model, given: ResolvedConfig['workload']['cgroups'
   }
 }
 
-type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus' | 'cgroup'>;
+type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus' | 'cgroup' | 'realtime'>;
+
+/** TT_CLASS: the class, and behind it priority and kind of a realtime task. */
+function classOf({ class: name, realtime }: Scheduled): number {
+  if (name === 'ext') return abi.CLASS_EXT;
+  if (name === 'fair') return abi.CLASS_FAIR;
+  const { priority, policy } = realtime ?? { priority: 50, policy: 'fifo' };
+  return abi.CLASS_REALTIME | (priority << 8) | (policy === 'rr' ? 1 << 16 : 0);
+}
 
 function encodeTemplate(model: Model, given: Scheduled, pc: number, count: number, stats: number): number {
   const tasks = model.section(abi.SECTION_TASKS);
   const row = tasks.add();
   tasks.u32(row, abi.TT_PC, pc);
   tasks.u32(row, abi.TT_COUNT, count);
-  tasks.u32(row, abi.TT_CLASS, given.class === 'ext' ? abi.CLASS_EXT : abi.CLASS_FAIR);
+  tasks.u32(row, abi.TT_CLASS, classOf(given));
   tasks.u32(row, abi.TT_WEIGHT, given.weight);
   tasks.u32(row, abi.TT_MASK, model.maskOf(given.cpus));
   tasks.u32(row, abi.TT_STATS, stats);

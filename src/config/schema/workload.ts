@@ -33,7 +33,20 @@ const affinity = z
   })
   .default('all')
   .describe('The CPUs that the tasks may use.');
-const schedulingClass = oneOf('ext', 'fair');
+const schedulingClass = oneOf('ext', 'fair', 'realtime');
+const realtime = section({
+  policy: oneOf('fifo', 'rr')
+    .default('fifo')
+    .describe('First in first out, or round robin in slices of 100 ms.'),
+  priority: count(1, 99).default(50).describe('The higher the sooner.'),
+})
+  .optional()
+  .describe('Attributes of tasks of class realtime.');
+
+function realtimeFits(value: { class?: string; realtime?: unknown }, context: z.RefinementCtx): void {
+  if (value.realtime === undefined || value.class === 'realtime') return;
+  context.addIssue({ code: 'custom', message: 'needs class: realtime', path: ['realtime'] });
+}
 
 const cgroup = name.optional().describe('The cgroup that the tasks are in; default: the root.');
 
@@ -59,6 +72,7 @@ const task = section({
     .prefault('0s')
     .describe('When the tasks become runnable; a distribution is drawn for each of them.'),
   class: schedulingClass.optional().describe('Default: ext under a sched_ext policy, fair under EEVDF.'),
+  realtime,
   weight,
   priority,
   cpus: affinity,
@@ -75,12 +89,15 @@ const task = section({
   inverse_weight: count(1, 0xffffffff)
     .optional()
     .describe('vtime charged per 1024 ns of CPU time; default 1024 · 1024 / weight.'),
-}).superRefine(oneWeight);
+})
+  .superRefine(oneWeight)
+  .superRefine(realtimeFits);
 
 const spawn = section({
   program: namedProgram,
   cgroup,
   class: schedulingClass.optional(),
+  realtime,
   weight,
   priority,
   cpus: affinity,
@@ -91,7 +108,9 @@ const spawn = section({
     })
     .optional()
     .describe('`random`: uniform, drawn for each job. Default: round-robin where there are domains.'),
-}).superRefine(oneWeight);
+})
+  .superRefine(oneWeight)
+  .superRefine(realtimeFits);
 
 const TIMINGS = ['rate', 'interarrival', 'clients', 'times'] as const;
 
