@@ -60,7 +60,7 @@ export const SECTION_FUNCTIONS: u32 = 17;
 
 /** Cgroups of the fair class, 64 B (see the CG_ offsets); parents come before their children. */
 export const SECTION_CGROUPS: u32 = 18;
-/** What is done to the machine at a time, 32 B in time order: u64 time ns, u32 EVENT_ kind, u32 CPU or task slot, u32 mask index. */
+/** What is done to the machine at a time, 32 B in time order: u64 time ns, u32 EVENT_ kind, u32 CPU. */
 export const SECTION_EVENTS: u32 = 19;
 
 // ---- parameters (SECTION_PARAMS) ------------------------------------------------------------------------
@@ -439,10 +439,9 @@ export const CG_PERIOD: u32 = 16;
 /** u32 scheduling domain, NONE */
 export const CG_DOMAIN: u32 = 24;
 
-/** The CPU goes offline, comes online; the task may run on the CPUs of a mask only. */
+/** The CPU goes offline, comes online. */
 export const EVENT_OFFLINE: u32 = 0;
 export const EVENT_ONLINE: u32 = 1;
-export const EVENT_AFFINITY: u32 = 2;
 
 // ---- arrival sources (SECTION_SOURCES) ------------------------------------------------------------------
 

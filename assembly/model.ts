@@ -30,6 +30,7 @@ import {
   SECTION_CPUS,
   SECTION_DISTRIBUTIONS,
   SECTION_DOMAINS,
+  SECTION_EVENTS,
   SECTION_FUNCTIONS,
   SECTION_IDLE_STATES,
   SECTION_MASKS,
@@ -91,6 +92,7 @@ import { fairInit } from './kernel/fair';
 import { groupsInit } from './kernel/group';
 import { machineLoadTables, machineReset } from './machine/machine';
 import { packageCount, topologyLoad } from './machine/topology';
+import { hotplugInit } from './kernel/hotplug';
 import { jobsReset } from './kernel/job';
 import { maskInit, maskSet, nrCpus } from './kernel/mask';
 import { programInit } from './kernel/program';
@@ -237,6 +239,8 @@ function startTasks(): void {
   fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
   const cgroups = section(SECTION_CGROUPS);
   groupsInit(cgroups, rows);
+  const events = section(SECTION_EVENTS);
+  hotplugInit(events, rows);
   rtInit();
   extInit();
   watchdogInit(packageCount());

@@ -48,6 +48,7 @@ import {
   timerClear,
   timerSet,
 } from './kernel/events';
+import { onMachineEvent } from './kernel/hotplug';
 import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
 import { onServer, onUnthrottle } from './kernel/rt';
@@ -56,7 +57,7 @@ import { TASK_WORK } from './kernel/task';
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
-import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
+import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
 
@@ -200,5 +201,6 @@ function onDelivery(): void {
   else if (kind == DELIVERY_SLACK) onSlack(a);
   else if (kind == DELIVERY_UNTHROTTLE) onUnthrottle(a);
   else if (kind == DELIVERY_SERVER) onServer(a);
+  else if (kind == DELIVERY_MACHINE) onMachineEvent(a);
   else onWorkerDelivery(kind, a);
 }

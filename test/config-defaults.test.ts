@@ -50,7 +50,7 @@ test('an almost empty config is filled in completely', () => {
       domain: 'none',
     },
   ]);
-  assert.equal(config.run, { end: 'drain', horizon: 'none', limit: 'none', warmup: '0s' });
+  assert.equal(config.run, { end: 'drain', horizon: 'none', limit: 'none', warmup: '0s', events: [] });
   assert.equal(config.output, { invocations: 'none', decisions: false, digest: true });
 });
 

@@ -168,11 +168,24 @@ function pull(cpu: u32): void {
   insert(best, cpu);
 }
 
+/** The CPU has gone offline: its tasks go to where they would wake up. */
+function evacuate(cpu: u32): void {
+  for (let t = load<u32>(cpu << RT_SHIFT, RT_FIRST); t != 0; t = load<u32>(cpu << RT_SHIFT, RT_FIRST)) {
+    const to = rtSelectCpu(t, cpu);
+    remove(t, cpu);
+    taskMove(t, to);
+    rtEnqueue(t, to);
+    if (load<u32>(to << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(to);
+    else rtWakeupPreempt(t, to);
+  }
+}
+
 /** What of the class runs next, 0 if nothing, or if others have their turn. */
 export function rtPick(cpu: u32): u32 {
   const r = cpu << RT_SHIFT;
+  if (!maskTest(ONLINE_MASK, cpu)) evacuate(cpu);
   if (throttled(r)) return 0;
-  pull(cpu);
+  if (maskTest(ONLINE_MASK, cpu)) pull(cpu);
   const t = load<u32>(r, RT_FIRST);
   if (t != 0) {
     if (fairServer) arm(r, cpu);

@@ -5,7 +5,7 @@
 import { CLASS_EXT, CLASS_FAIR, CLASS_REALTIME, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
 import { histogramRecord } from '../core/histogram';
-import { CPU_SHIFT, IDLE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
+import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
 import { cpuMhz, frequencyBusy, frequencyDirty, frequencyIdle } from '../machine/frequency';
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode, cpuPackage } from '../machine/topology';
@@ -20,7 +20,7 @@ import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairP
 import { grouping } from './group';
 import { noteQuota } from './bandwidth';
 import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './job';
-import { maskClear, maskFirst, maskSet } from './mask';
+import { maskClear, maskFirst, maskSet, maskTest } from './mask';
 import { advance, startsRun } from './program';
 import { rtCharge, rtDequeue, rtEnqueue, rtExit, rtPick, rtSelectCpu, rtServed, rtServedNothing, rtServerLeft, rtServes, rtSliceLeft, rtTasks, rtWakeupPreempt } from './rt';
 import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
@@ -340,7 +340,7 @@ function enterIdle(cpu: u32, c: u32): void {
   store<u64>(c, now, CPU_STATE_SINCE);
   frequencyIdle(cpu, now);
   idleEnter(cpu, now, u64.MAX_VALUE);
-  maskSet(IDLE_MASK, cpu);
+  if (maskTest(ONLINE_MASK, cpu)) maskSet(IDLE_MASK, cpu);
   if (frequencyInterval != 0) frequencyChanged(cpu);
 }
 
@@ -445,7 +445,7 @@ export function schedule(cpu: u32): void {
     } else if (next == 0) {
       // Woken for nothing: back to sleep.
       idleEnter(cpu, now, u64.MAX_VALUE);
-      maskSet(IDLE_MASK, cpu);
+      if (maskTest(ONLINE_MASK, cpu)) maskSet(IDLE_MASK, cpu);
       return;
     }
     if (load<u8>(next, TASK_MODE) == MODE_NONE && (now >= load<u64>(c, CPU_WORK_BEGIN) || startsRun(next))) {

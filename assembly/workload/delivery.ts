@@ -25,6 +25,8 @@ export const DELIVERY_SLACK: u32 = 17;
 /** Realtime tasks of CPU `a` may run again; the server of a class (`a` >> 16: 1 = ext) is due on it (kernel/rt.ts). */
 export const DELIVERY_UNTHROTTLE: u32 = 18;
 export const DELIVERY_SERVER: u32 = 19;
+/** Event number `a` of SECTION_EVENTS (kernel/hotplug.ts). */
+export const DELIVERY_MACHINE: u32 = 20;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;

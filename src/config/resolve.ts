@@ -212,6 +212,20 @@ function resolveServerless(
   };
 }
 
+/** CPUs that exist, one of them always online. */
+function checkEvents(events: Config['run']['events'], cpus: number, mistakes: Mistakes): void {
+  const offline = new Set<number>();
+  const inOrder = [...events.entries()].sort(([, a], [, b]) => Number(durationNs(a.at) - durationNs(b.at)));
+  for (const [i, event] of inOrder) {
+    const [key, cpu] = 'offline' in event ? ['offline', event.offline] : ['online', event.online];
+    const path = ['run', 'events', i, key];
+    if (cpu >= cpus) mistakes.add(path, `the machine has CPUs 0-${cpus - 1}, not ${cpu}`);
+    else if (key === 'online') offline.delete(cpu);
+    else offline.add(cpu);
+    if (offline.size === cpus) mistakes.add(path, 'the last CPU cannot go offline');
+  }
+}
+
 function resolveRun(config: Config, mistakes: Mistakes): ResolvedRun {
   const { run, workload } = config;
   const { serverless, arrivals } = workload;
@@ -281,6 +295,7 @@ export function resolveConfig(config: Config): ResolvedConfig {
   const { serverless: trace, ...restOfWorkload } = workload;
   const serverless = trace === undefined ? undefined : resolveServerless(trace, placement);
   const run = resolveRun(config, mistakes);
+  checkEvents(run.events, cpus, mistakes);
   mistakes.throwIfAny(locate);
 
   const { sweep: _sweep, ...rest } = config;

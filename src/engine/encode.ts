@@ -127,6 +127,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     arrivals = encoded.arrivals;
   }
   encodeRun(model, config, horizon_ns);
+  encodeEvents(model, run.events);
   return {
     image: buildImage(model.finish()),
     classes: model.classes,
@@ -278,6 +279,16 @@ function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): v
     run.limit === 'none' ? 0 : run.limit === 'auto' ? 10n * horizon_ns : durationNs(run.limit),
   );
   model.set(abi.P_WARMUP_NS, durationNs(run.warmup));
+}
+
+function encodeEvents(model: Model, given: ResolvedConfig['run']['events']): void {
+  const events = model.section(abi.SECTION_EVENTS);
+  for (const event of given) {
+    const row = events.add();
+    events.u64(row, 0, durationNs(event.at));
+    events.u32(row, 8, 'offline' in event ? abi.EVENT_OFFLINE : abi.EVENT_ONLINE);
+    events.u32(row, 12, 'offline' in event ? event.offline : event.online);
+  }
 }
 
 function encodeCgroups(model: Model, given: ResolvedConfig['workload']['cgroups']): void {

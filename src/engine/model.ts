@@ -44,6 +44,7 @@ export class Model {
     [abi.SECTION_BARRIERS, new Section(8)],
     [abi.SECTION_FUNCTIONS, new Section(abi.FN_STRIDE)],
     [abi.SECTION_CGROUPS, new Section(abi.CG_STRIDE)],
+    [abi.SECTION_EVENTS, new Section(32)],
   ]);
   readonly #masks = new Map<string, number>();
   readonly #cgroups = new Map<string, number>();

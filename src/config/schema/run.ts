@@ -1,7 +1,21 @@
 import * as z from 'zod';
 import { count, duration, durationOr, flag, oneOf, section, show } from './values.js';
 
+const at = duration.describe('When it happens.');
+const cpu = count(0, 511);
+
+const event = z.union([section({ at, offline: cpu }), section({ at, online: cpu })], {
+  error: (issue) =>
+    `expected an event like {at: "1s", offline: 3} or {at: "2s", online: 3}, got ${show(issue.input)}`,
+});
+
 export const run = section({
+  events: z
+    .array(event)
+    .default([])
+    .describe(
+      'CPUs that go offline and come back. A sched_ext policy is ejected then, as one without hotplug callbacks is.',
+    ),
   end: oneOf('drain', 'horizon')
     .default('drain')
     .describe('drain: go on after the last arrival until the system is empty; horizon: stop there.'),
