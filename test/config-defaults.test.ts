@@ -92,6 +92,7 @@ test('a run drains for at most ten horizons', () => {
     horizon: '1min',
     limit: '10min',
     warmup: '0s',
+    events: [],
   });
   const counted = resolved({ workload: { arrivals: [{ ...arrivals[0], max_arrivals: 5 }] } });
   assert.is(counted.run.horizon, 'none');
