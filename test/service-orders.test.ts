@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ConfigInput } from '../src/config/schema.js';
+import type { ConfigInput, StepInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
 
 type Policy = ConfigInput['policy'];
@@ -259,6 +259,59 @@ test('batches: so many jobs at once, each with draws of its own', async () => {
     [100, 100, 100, 100, 200, 200, 200, 200],
   );
   assert.is(new Set(column('cpu_ns')).size, 8);
+});
+
+test('a job that is sent on has draws of its own at every station', async () => {
+  const station = (name: string, next: StepInput): StepInput[] => [
+    { loop: { times: 'forever', do: [{ receive: name }, { run: { exponential: '1s' } }, next] } },
+  ];
+  const { invocations, classes } = await simulate({
+    machine: 'ideal-2',
+    policy: 'global-fifo',
+    workload: {
+      queues: [{ name: 'first' }, { name: 'second' }],
+      tasks: [
+        { name: 'one', background: true, program: station('first', { send: 'second' }) },
+        { name: 'two', background: true, program: station('second', 'finish') },
+      ],
+      arrivals: [{ name: 'jobs', interarrival: '1h', max_arrivals: 20, queue: 'first' }],
+    },
+    output: { invocations: 'all' },
+  });
+  // Were the two services the same draw, each job's CPU time would be twice a stay on a CPU.
+  const stays = classes
+    .filter(({ name }) => name === 'one' || name === 'two')
+    .map(({ stint_us }) => stint_us.mean);
+  assert.ok(Math.abs(stays[0] - stays[1]) > 1000, `${stays}`);
+  assert.is(new Set([...invocations!.getChild('cpu_ns')!].map(Number)).size, 20);
+});
+
+test('a task that comes back to an empty queue is no deadlock for the job that comes meanwhile', async () => {
+  // The last arrival at 10 s finds the server away until 1000 s.
+  const { outcome, metrics } = await simulate({
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    workload: {
+      queues: [{ name: 'q' }],
+      tasks: [
+        {
+          name: 'server',
+          background: true,
+          program: [
+            {
+              loop: {
+                times: 'forever',
+                do: [{ receive: 'q', idle: [{ sleep: '1000s' }] }, { run: '1s' }, 'finish'],
+              },
+            },
+          ],
+        },
+      ],
+      arrivals: [{ name: 'job', interarrival: '10s', max_arrivals: 1, queue: 'q' }],
+    },
+  });
+  assert.is(outcome, 'completed');
+  assert.is(metrics.duration_s, 1001);
 });
 
 test.run();

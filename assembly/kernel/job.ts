@@ -24,6 +24,7 @@
 //   208  u32 slot          in the worker's queue, 0 = not there
 //   212  u32 flags         of the worker
 //   216  u32 timer         pending delivery at which its client gives up, 0 = none
+//   220  u32 sends         how often a program has sent it on: each service has draws of its own
 //   224  u64 number        among all arrivals, counted from 1
 //   248  u64 overhead      CPU work of the control plane for it, ns
 
@@ -58,6 +59,7 @@ export const JOB_QUEUE_SEQUENCE: usize = JOBS + 200;
 export const JOB_QUEUE_SLOT: usize = JOBS + 208;
 export const JOB_FLAGS: usize = JOBS + 212;
 export const JOB_TIMER: usize = JOBS + 216;
+export const JOB_SENDS: usize = JOBS + 220;
 export const JOB_NUMBER: usize = JOBS + 224;
 export const JOB_OVERHEAD: usize = JOBS + 248;
 

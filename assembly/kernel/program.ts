@@ -61,7 +61,7 @@ import { now, resched, timerSet } from './events';
 import { extSetAffinity, extYield } from './ext';
 import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
 import { fairYield } from './fair';
-import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, jobState } from './job';
+import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, JOB_SENDS, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
 import { rtYield } from './rt';
 import { queueAddWaiter, queueIsEmpty, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
@@ -72,6 +72,7 @@ import {
   FLAG_CONTROL,
   FLAG_MAIN,
   FLAG_POLLED,
+  FLAG_RETRIES,
   FLAG_WAKE_PENDING,
   MODE_NONE,
   MODE_RUN,
@@ -211,7 +212,7 @@ export function queueSend(q: u32, j: u32, state: u32, wakerCpu: i32, wakerTask: 
     queuePush(q, j);
     return;
   }
-  attachJob(t, j, 0);
+  attachJob(t, j, load<u32>(j, JOB_SENDS));
   wakeUp(t, wakerCpu, wakerTask);
 }
 
@@ -288,6 +289,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       const q = (flags & FLAG_OWN) != 0 ? load<u32>(t, TASK_QUEUE) : a << QUEUE_SHIFT;
       if ((flags & FLAG_TRY) == 0 || !queueIsEmpty(q)) return receive(q, c, t);
       store<u32>(t, load<u64>(i, 8) as u32, TASK_PC);
+      store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_RETRIES) as u16, TASK_FLAGS);
       return CONTINUE;
     }
     case OP_SEND: {
@@ -297,6 +299,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       leaveRunning(c, t, j, STATE_QUEUED);
       disownJob(t, j);
       detachJob(t);
+      store<u32>(j, load<u32>(j, JOB_SENDS) + 1, JOB_SENDS);
       if (queueIsFull(a << QUEUE_SHIFT)) jobDropped(j);
       else queueSend(a << QUEUE_SHIFT, j, STATE_QUEUED, (c >> CPU_SHIFT) as i32, t);
       return CONTINUE;
@@ -442,7 +445,7 @@ function poll(t: u32, mode: u8): void {
 function receive(q: u32, c: u32, t: u32): u32 {
   const j = queuePop(q);
   if (j != 0) {
-    attachJob(t, j, 0);
+    attachJob(t, j, load<u32>(j, JOB_SENDS));
     if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) jobState(j, STATE_RUNNING);
     return CONTINUE;
   }

@@ -36,6 +36,12 @@ export function queuesUsed(): u32 {
   return used;
 }
 
+/** A job waits in any of the queues. */
+export function anyQueued(): bool {
+  for (let k: u32 = 0; k < used; k++) if (!queueIsEmpty(k << QUEUE_SHIFT)) return true;
+  return false;
+}
+
 export function queuePush(q: u32, j: u32): void {
   store<u32>(j, 0, JOB_NEXT);
   const tail = load<u32>(q, QUEUE_TAIL);

@@ -106,6 +106,8 @@ export const FLAG_CONTROL: u32 = 128;
 export const FLAG_WAKE_PENDING: u32 = 256;
 /** Has polled at least once. */
 export const FLAG_POLLED: u32 = 512;
+/** Comes back to a queue that it has found empty. */
+export const FLAG_RETRIES: u32 = 2048;
 
 export const STATE_FREE: u8 = 0;
 export const STATE_RUNNABLE: u8 = 1;

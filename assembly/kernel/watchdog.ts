@@ -33,9 +33,11 @@ import { DSQ_NONE } from './dsq';
 import { fallBackToFair } from './fallback';
 import { loadAverageInit, onLoadAverage } from './loadavg';
 import { nrCpus } from './mask';
+import { anyQueued } from './queue';
 import { frequencyHandled, integrateRunnable, retime } from './sched';
 import {
   FLAG_BACKGROUND,
+  FLAG_RETRIES,
   MODE_SPIN_EVENT,
   STATE_RUNNABLE,
   STATE_SLEEPING,
@@ -164,11 +166,14 @@ export function onWatchdog(): void {
 /** Something that is pending can still change what foreground tasks and jobs do. */
 export function anyForeground(): bool {
   if (sourcesActive != 0 || deliveriesPending != 0) return true;
+  const jobsWait = anyQueued();
   const end = taskSlots() << TASK_SHIFT;
   for (let t: u32 = 1 << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {
     const state = load<u8>(t, TASK_STATE);
     if (state != STATE_RUNNABLE && state != STATE_SLEEPING) continue;
-    if ((load<u16>(t, TASK_FLAGS) & FLAG_BACKGROUND) != 0 && load<u32>(t, TASK_JOB) == 0) continue;
+    const flags = load<u16>(t, TASK_FLAGS);
+    const returns = jobsWait && (flags & FLAG_RETRIES) != 0;
+    if ((flags & FLAG_BACKGROUND) != 0 && load<u32>(t, TASK_JOB) == 0 && !returns) continue;
     if (load<u8>(t, TASK_MODE) != MODE_SPIN_EVENT) return true;
   }
   return false;
