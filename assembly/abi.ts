@@ -684,6 +684,42 @@ export const EXPLAIN_SERVED: u32 = 6;
 /** While it waits in the worker's queue, the worker starts a job of class a. */
 export const EXPLAIN_ADMITTED: u32 = 7;
 
+// Records of kernel/waits.ts, 64 B, one per task that lives and one per job queue that is not empty.
+export const WAIT_BYTES: u32 = 64;
+/** u32 task slot, 0 = a queue of jobs */
+export const WAIT_SLOT: u32 = 0;
+/** u32 statistics class */
+export const WAIT_STATS: u32 = 4;
+/** u32 CPU where it runs, is queued or ran last */
+export const WAIT_CPU: u32 = 8;
+/** u32 mask index */
+export const WAIT_MASK: u32 = 12;
+/** u32 index of DSQ, job queue, or barrier or event; NONE = in none, or the barrier of a family */
+export const WAIT_PLACE: u32 = 16;
+/** u32 children (WAIT_JOIN), parties that have not arrived (WAIT_BARRIER), jobs (WAIT_JOBS) */
+export const WAIT_NUMBER: u32 = 20;
+/** u32 slot of the task that forked it, 0 = none */
+export const WAIT_PARENT: u32 = 24;
+/** u8 WAIT_… kind below */
+export const WAIT_KIND: u32 = 28;
+/** u8 CLASS_ */
+export const WAIT_CLASS: u32 = 29;
+/** u8 1: it polls for what it waits for */
+export const WAIT_POLLING: u32 = 30;
+/** u64 when the wait (WAIT_RUNNING: the stay on the CPU) began, ns */
+export const WAIT_SINCE: u32 = 32;
+
+export const WAIT_RUNNING: u32 = 1;
+export const WAIT_DSQ: u32 = 2;
+export const WAIT_RUN_QUEUE: u32 = 3;
+export const WAIT_SLEEP: u32 = 4;
+export const WAIT_RECEIVE: u32 = 5;
+export const WAIT_BARRIER: u32 = 6;
+export const WAIT_EVENT: u32 = 7;
+export const WAIT_BLOCK: u32 = 8;
+export const WAIT_JOIN: u32 = 9;
+export const WAIT_JOBS: u32 = 10;
+
 /** Kinds of decisions, in the schedule digest and in the record of decisions. */
 export const DECISION_WAKE: u32 = 1;
 export const DECISION_RUN: u32 = 2;

@@ -7,6 +7,7 @@
 //   finish()                closes the books; OUTCOME_COMPLETED, or OUTCOME_INVARIANT
 //   result()                address of the result image
 //   failure…()              what went wrong, with OUTCOME_STALLED and worse
+//   waits…()                what every task waits for then
 //   rows…()                 rows of finished invocations, to be drained between slices
 //   decisions…()            decisions of the scheduler, likewise
 
@@ -18,6 +19,7 @@ import { ARENA, COUNTERS } from './core/layout';
 import { now } from './kernel/events';
 import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisions';
 import { explainAddress, explainUsed } from './kernel/explain';
+import { waitsUsed, writeWaits } from './kernel/waits';
 import { loadModel } from './model';
 import { finish as closeBooks, writeResult } from './result';
 import { runEvents } from './run';
@@ -83,6 +85,15 @@ export function failureDsqIndex(): u32 {
 
 export function failureOtherSlot(): u32 {
   return failureOther;
+}
+
+/** Writes what each task waits for and returns the address of the records (kernel/waits.ts), 0 if there is no memory. */
+export function waits(): usize {
+  return writeWaits();
+}
+
+export function waitCount(): u32 {
+  return waitsUsed();
 }
 
 /** Address of the run counters: R_… in abi.ts, u64 each. */

@@ -187,6 +187,36 @@ export interface CpuResult {
   idle_entries: number;
 }
 
+/** Tasks that ran while another one waited for the CPU. */
+export interface Served {
+  /** e.g. `task "hog/1" (pid 2)`, `tasks of "requests"` */
+  who: string;
+  class?: 'ext' | 'fair' | 'realtime';
+  /** Times that it was given a CPU. */
+  count: number;
+}
+
+/** A task that waits, or jobs that wait in a queue. */
+export interface ChainStep {
+  /** e.g. `task "b" (pid 2)`, `3 jobs` */
+  who: string;
+  pid?: number;
+  class?: 'ext' | 'fair' | 'realtime';
+  /** e.g. "0-3,8" */
+  allowed_cpus?: string;
+  state: 'runnable' | 'running' | 'sleeping' | 'blocked' | 'polling' | 'queued';
+  since_ns: number;
+  /** The queue that it is in, or what it waits for: `in the local DSQ of CPU 5`, `for event "full"`. */
+  where?: string;
+  /** Tasks that could end the wait, each of them. */
+  held_by?: string[];
+  /** Why nobody will end it. */
+  because?: string;
+  /** What began to run since then on the CPUs `served_on`, most often first. */
+  served?: Served[];
+  served_on?: string;
+}
+
 /** Why a run stalled or deadlocked. */
 export interface FailureReason {
   code: string;
@@ -194,6 +224,10 @@ export interface FailureReason {
   task?: string;
   cpu?: number;
   since_ns?: number;
+  /** Simulated time of the failure. */
+  end_ns?: number;
+  /** A starved task, then what its CPU runs; of a deadlock the cycle of waits, or the waits that nobody can end. */
+  chain?: ChainStep[];
 }
 
 /** What a run was made from. */

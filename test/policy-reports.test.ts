@@ -71,7 +71,8 @@ test('#583: a task pinned to CPU 3 in the local DSQ of CPU 2 is an error that na
   assert.is(error.code, 'policy_local_affinity');
   assert.is(
     error.message,
-    'task "pinned" (pid 3) was inserted into the local DSQ of CPU 2, which its mask does not allow: ' +
+    'the policy percpu-fifo breaks a rule of the kernel: ' +
+      'task "pinned" (pid 3) was inserted into the local DSQ of CPU 2, which its mask does not allow: ' +
       'it may run on CPUs 3',
   );
 });

@@ -105,8 +105,8 @@ import {
 } from './task';
 
 // Waits that are found by the task that ends them, not by a list: kept in TASK_WAIT_NEXT, where no handle is as large.
-const WAITS_IN_JOIN: u32 = NONE;
-const WAITS_IN_BLOCK: u32 = NONE - 1;
+export const WAITS_IN_JOIN: u32 = NONE;
+export const WAITS_IN_BLOCK: u32 = NONE - 1;
 
 /** More instructions than this without time passing is a livelock. */
 const MAX_INSTRUCTIONS_AT_ONCE: u32 = 1000000;
@@ -119,6 +119,10 @@ export function programInit(address: usize, length: u32, mhz: u64): void {
   program = address;
   programLength = length;
   referenceMhz = mhz;
+}
+
+export function instructionAt(pc: u32): usize {
+  return program + ((pc as usize) << 4);
 }
 
 /** The next instruction uses the CPU: it may be started before the costs of the switch are paid. */

@@ -4,6 +4,7 @@ import { tableToIPC } from 'apache-arrow';
 import { Command } from 'commander';
 import { placesOf } from '../config/mistakes.js';
 import type { Config } from '../config/schema.js';
+import { chainLines } from '../engine/chain-text.js';
 import { runCell } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import { portableConfig } from '../sweep/identity.js';
@@ -102,6 +103,9 @@ async function run(file: string, options: RunOptions): Promise<void> {
   }
   if (result.outcome === 'stalled' || result.outcome === 'deadlocked') {
     process.stderr.write(`${result.outcome}: ${result.reason?.message ?? 'no reason given'}\n`);
+    if (result.reason !== undefined) {
+      for (const line of chainLines(result.reason)) process.stderr.write(`  ${line}\n`);
+    }
     process.exitCode = 1;
   }
 }

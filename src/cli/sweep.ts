@@ -1,6 +1,7 @@
 // vtime sweep: all cells of a config on all cores, into a result store that a rerun goes on with.
 
 import { Command } from 'commander';
+import { chainLines } from '../engine/chain-text.js';
 import { type RunInfo, readStore, type SweepCell } from '../sweep/store.js';
 import { planSeed, runSweep, type SweepProgress } from '../sweep/sweep.js';
 import { progressBar } from './progress.js';
@@ -39,7 +40,9 @@ function cellName({ index, values, replication }: SweepCell): string {
 function trouble(cell: SweepCell): string | undefined {
   if (cell.outcome === 'failed') return `failed: ${cell.error.message}`;
   if (cell.outcome === 'stalled' || cell.outcome === 'deadlocked') {
-    return `${cell.outcome}: ${cell.reason?.message ?? 'no reason given'}`;
+    const { outcome, reason } = cell;
+    if (reason === undefined) return `${outcome}: no reason given`;
+    return [`${outcome}: ${reason.message}`, ...chainLines(reason)].join('\n  ');
   }
   return undefined;
 }

@@ -17,6 +17,7 @@ import { encodeServerless } from './serverless.js';
 
 /** A model image and what the host has to remember about it. */
 export interface EncodedModel {
+  config: ResolvedConfig;
   image: Uint8Array;
   classes: StatisticsClass[];
   machine: Machine;
@@ -129,6 +130,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
   encodeRun(model, config, horizon_ns);
   encodeEvents(model, run.events);
   return {
+    config,
     image: buildImage(model.finish()),
     classes: model.classes,
     machine,

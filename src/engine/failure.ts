@@ -1,9 +1,9 @@
 // What the engine's failure codes mean, in words (assembly/core/failure.ts).
 
-import { NONE } from '../../assembly/abi.js';
 import { EngineError, SimulationError, VtimeError } from '../errors.js';
-import type { FailureReason } from '../types.js';
+import { dsqName, taskLabel } from './chain.js';
 import type { EncodedModel } from './encode.js';
+import type { Wait } from './waits.js';
 
 export interface FailureNumbers {
   code: number;
@@ -17,31 +17,15 @@ export interface FailureNumbers {
   other: number;
 }
 
-/** Local DSQs come first, one per possible CPU, then the global one (assembly/kernel/dsq.ts). */
-const MAX_CPUS = 512;
-
 interface Kind {
   code: string;
   /** Who is at fault: the model's size, the policy, the engine, or the simulated system. */
   fault: 'capacity' | 'policy' | 'engine' | 'system';
-  message(numbers: FailureNumbers, task: string, model: EncodedModel): string;
+  /** `other` is the task that the CPU of a starved one runs. */
+  message(numbers: FailureNumbers, task: string, model: EncodedModel, other: string): string;
 }
 
 const seconds = (ns: bigint) => `${(Number(ns) / 1e9).toFixed(3)} s`;
-
-/** Where a starved task waits and who is served in its place. */
-function waitingPlace({ cpu, dsq, other }: FailureNumbers, model: EncodedModel): string {
-  const queue =
-    dsq === NONE
-      ? 'in no DSQ'
-      : dsq < MAX_CPUS
-        ? `in the local DSQ of CPU ${dsq}`
-        : dsq === MAX_CPUS
-          ? 'in the global DSQ'
-          : `in user DSQ ${dsq - MAX_CPUS - 1}`;
-  const instead = other === 0 ? 'runs nothing' : `runs ${taskName(other, model)}`;
-  return `; it waits ${queue} while CPU ${cpu} ${instead}`;
-}
 
 const KINDS: Record<number, Kind> = {
   1: { code: 'tasks', fault: 'capacity', message: ({ detail }) => `more than ${detail} tasks alive at once` },
@@ -64,23 +48,27 @@ const KINDS: Record<number, Kind> = {
   21: {
     code: 'vtime_into_builtin',
     fault: 'policy',
-    message: (_, task) => `${task} was inserted by vtime into a built-in DSQ, which is FIFO only`,
+    message: ({ cpu, detail }, task) =>
+      `${task} on CPU ${cpu} was inserted by vtime into ${dsqName(Number(detail))}; built-in DSQs are FIFO only`,
   },
   22: {
     code: 'mixed_dsq',
     fault: 'policy',
-    message: ({ detail }, task) =>
-      `${task} was inserted in FIFO and vtime order into the same DSQ (${detail})`,
+    message: ({ cpu, detail }, task) =>
+      `${task} on CPU ${cpu} was inserted into ${dsqName(Number(detail))} in another order than the tasks before it; ` +
+      'a DSQ is either FIFO or ordered by vtime',
   },
   23: {
     code: 'invalid_cpu',
     fault: 'policy',
-    message: ({ cpu, detail }, task) => `select_cpu() returned CPU ${cpu} for ${task}; there are ${detail}`,
+    message: ({ cpu, detail }, task) =>
+      `select_cpu() returned CPU ${cpu} for ${task}; there are only CPUs 0 to ${detail - 1n}`,
   },
   24: {
     code: 'double_insert',
     fault: 'policy',
-    message: (_, task) => `${task} was inserted while already queued`,
+    message: ({ cpu }, task) =>
+      `${task} on CPU ${cpu} was inserted while it was queued already; a task is on one DSQ at a time`,
   },
   40: { code: 'conservation', fault: 'engine', message: () => 'arrived ≠ completed + dropped + in system' },
   41: {
@@ -112,42 +100,55 @@ const KINDS: Record<number, Kind> = {
   61: {
     code: 'watchdog',
     fault: 'system',
-    message: (numbers, task, model) =>
-      `${task} has been runnable on CPU ${numbers.cpu} since ${seconds(numbers.detail)} without running` +
-      waitingPlace(numbers, model),
+    message: ({ cpu, detail, dsq, other: slot }, task, _, other) =>
+      `${task} has been runnable on CPU ${cpu} since ${seconds(detail)} without running; ` +
+      `it waits in ${dsqName(dsq)} while CPU ${cpu} ${slot === 0 ? 'runs nothing' : `runs ${other}`}`,
   },
   62: {
     code: 'deadlock',
     fault: 'system',
-    message: ({ detail }) => `${detail} jobs are in the system and nothing can move them any more`,
+    message: ({ detail }) =>
+      detail === 0n
+        ? 'nothing can move the waiting tasks any more'
+        : `${detail} ${detail === 1n ? 'job is' : 'jobs are'} in the system and nothing can move ${detail === 1n ? 'it' : 'them'} any more`,
   },
 };
 
-function taskName(slot: number, model: EncodedModel): string {
-  if (slot === 0) return 'no task';
-  const name = model.taskNames[slot - 1];
-  return name === undefined ? `task ${slot}` : `task "${name}" (pid ${slot})`;
+interface Described {
+  kind: Kind | undefined;
+  code: string;
+  message: string;
+  task: string;
 }
 
-/** The failure in words, and as the error it is when it is not a result. */
-export function failureReason(
+/** What happened, in words; with the names of the tasks that were alive then. */
+export function describe(numbers: FailureNumbers, model: EncodedModel, waits: readonly Wait[]): Described {
+  const kind = KINDS[numbers.code];
+  const stats = new Map(waits.map((wait) => [wait.slot, wait.stats]));
+  const label = (slot: number) => (slot === 0 ? 'no task' : taskLabel(model, slot, stats.get(slot)));
+  const task = label(numbers.task);
+  const message =
+    kind === undefined
+      ? `engine failure ${numbers.code}`
+      : kind.message(numbers, task, model, label(numbers.other));
+  return { kind, code: kind?.code ?? 'unknown', message, task };
+}
+
+/** The failure as the error it is when it is not a result. */
+export function failureError(
   numbers: FailureNumbers,
   model: EncodedModel,
-): FailureReason & { asError(): VtimeError } {
-  const kind = KINDS[numbers.code];
-  const task = taskName(numbers.task, model);
-  const message = kind === undefined ? `engine failure ${numbers.code}` : kind.message(numbers, task, model);
-  const code = kind?.code ?? 'unknown';
-  return {
-    code,
-    message,
-    ...(numbers.task === 0 ? {} : { task, cpu: numbers.cpu }),
-    ...(code === 'watchdog' ? { since_ns: Number(numbers.detail) } : {}),
-    asError() {
-      if (kind?.fault === 'capacity') return new VtimeError(`capacity_${code}`, message);
-      if (kind?.fault === 'policy') return new SimulationError(`policy_${code}`, message);
-      if (kind?.fault === 'system') return new SimulationError(code, message);
-      return new EngineError(`engine_${code}`, message);
-    },
-  };
+  waits: readonly Wait[],
+): VtimeError {
+  const { kind, code, message } = describe(numbers, model, waits);
+  if (kind?.fault === 'capacity') return new VtimeError(`capacity_${code}`, message);
+  if (kind?.fault === 'policy') {
+    const { name } = model.config.policy;
+    return new SimulationError(
+      `policy_${code}`,
+      `the policy ${name} breaks a rule of the kernel: ${message}`,
+    );
+  }
+  if (kind?.fault === 'system') return new SimulationError(code, message);
+  return new EngineError(`engine_${code}`, message);
 }

@@ -24,6 +24,8 @@ export interface EngineExports extends Record<string, unknown> {
   failureNumber(): bigint;
   failureDsqIndex(): number;
   failureOtherSlot(): number;
+  waits(): number;
+  waitCount(): number;
   counters(): number;
   rows(): number;
   rowCount(): number;

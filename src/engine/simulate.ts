@@ -13,8 +13,8 @@ import { VERSION } from '../version.js';
 import { DecisionCollector } from './decisions.js';
 import { decode } from './decode.js';
 import { type EncodedModel, encode } from './encode.js';
-import { failureReason } from './failure.js';
 import { loadEngine } from './module.js';
+import { failureReason } from './reason.js';
 import { RowCollector } from './rows.js';
 import { Simulation } from './simulation.js';
 
@@ -108,23 +108,23 @@ async function finishRun(
     if (signal !== undefined) await new Promise(setImmediate);
     if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
   }
-  const { failure } = simulation;
+  const { failure, time_ns } = simulation;
+  const waits = failure === undefined ? [] : simulation.waits();
   simulation.finish();
   const outcome = OUTCOMES[simulation.outcome];
+  const reason =
+    failure === undefined
+      ? {}
+      : { reason: await failureReason(failure, model, { waits, end_ns: Number(time_ns), signal }) };
   return {
     outcome,
-    ...(failure === undefined ? {} : { reason: reasonOf(failure, model) }),
+    ...reason,
     config,
     ...decode(simulation.memory, simulation.result(), model),
     provenance: provenanceOf(config, model, traces),
     ...(rows === undefined ? {} : { invocations: rows.table() }),
     ...(decisions === undefined ? {} : { decisions: decisions.table() }),
   };
-}
-
-function reasonOf(failure: Parameters<typeof failureReason>[0], model: EncodedModel) {
-  const { asError: _, ...reason } = failureReason(failure, model);
-  return reason;
 }
 
 /**

@@ -4,8 +4,9 @@ import * as abi from '../../assembly/abi.js';
 import { EngineError, VtimeError } from '../errors.js';
 import { ArrivalFeed } from './arrival-feed.js';
 import type { EncodedModel } from './encode.js';
-import { type FailureNumbers, failureReason } from './failure.js';
+import { type FailureNumbers, failureError } from './failure.js';
 import { type EngineExports, instantiate, loadEngine } from './module.js';
+import { readWaits, type Wait } from './waits.js';
 
 /** Events per slice: long enough to be free, short enough for progress, signals and V8's optimising tier. */
 export const SLICE_EVENTS = 20_000;
@@ -96,6 +97,13 @@ export class Simulation {
     };
   }
 
+  /** What each task waits for now. */
+  waits(): Wait[] {
+    const address = this.#engine.waits() >>> 0;
+    if (address === 0) return [];
+    return readWaits(this.#engine.memory.buffer, address, this.#engine.waitCount() >>> 0);
+  }
+
   /** Runs one slice; returns OUTCOME_…. Capacity and program errors throw. */
   step(maxEvents = SLICE_EVENTS, until_ns = (1n << 63n) - 1n): number {
     this.#outcome = this.#guard(() => this.#engine.run(maxEvents, until_ns));
@@ -156,7 +164,7 @@ export class Simulation {
   }
 
   #throwFailure(): never {
-    throw failureReason(this.failure!, this.model).asError();
+    throw failureError(this.failure!, this.model, this.waits());
   }
 
   /** A trap is an engine error, never an uncaught exception. */

@@ -2,6 +2,7 @@
 // baseline paired by seed, distributions pooled over the seeds.
 
 import { canonicalJson } from '../config/canonical.js';
+import { chainLines } from '../engine/chain-text.js';
 import { Histogram } from '../engine/histogram.js';
 import type { FinishedCell, Store, SweepCell } from '../sweep/store.js';
 import type { ClassResult, HistogramKind, Metrics, StateTimes } from '../types.js';
@@ -382,6 +383,8 @@ export interface FailureGroup {
   outcome: SweepCell['outcome'];
   /** Message and code. */
   reason: string;
+  /** Of the first seed, line by line. */
+  chain: string[];
   seeds: number[];
 }
 
@@ -392,8 +395,9 @@ export function groupFailures({ failures }: Summary): FailureGroup[] {
     const place = [scenario, point].filter(Boolean).join(', ');
     const given = cell.outcome === 'failed' ? cell.error : cell.reason;
     const reason = given === undefined ? 'no reason given' : `${given.message} (${given.code})`;
+    const chain = cell.outcome === 'failed' || cell.reason === undefined ? [] : chainLines(cell.reason);
     const key = canonicalJson([place, cell.outcome, reason]);
-    const group = groups.get(key) ?? { place, outcome: cell.outcome, reason, seeds: [] };
+    const group = groups.get(key) ?? { place, outcome: cell.outcome, reason, chain, seeds: [] };
     group.seeds.push(cell.seed);
     groups.set(key, group);
   }

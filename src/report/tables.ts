@@ -283,8 +283,8 @@ export function functionTable(summary: Summary): string {
 export function failureTable(summary: Summary): string {
   const text = (value: string): TableCell => ({ text: value, class: 'text' });
   const rows = groupFailures(summary).map(
-    ({ place, outcome, reason, seeds }): TableRow => ({
-      cells: [place, text(seedList(seeds)), text(outcome), text(reason)],
+    ({ place, outcome, reason, chain, seeds }): TableRow => ({
+      cells: [place, text(seedList(seeds)), text(outcome), text([reason, ...chain].join('; '))],
     }),
   );
   return tableHtml([{ cells: ['cell', text('seeds'), text('outcome'), text('reason')] }], rows);

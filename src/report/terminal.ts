@@ -127,8 +127,9 @@ export function terminalReport(summary: Summary, width = 140): string {
   if (notes.length > 0) lines.push('', ...notes);
   if (failures.length > 0) {
     lines.push('', `${plural(failures.length, 'cell')} left out:`);
-    for (const { place, outcome, reason, seeds: own } of groupFailures(summary)) {
+    for (const { place, outcome, reason, chain, seeds: own } of groupFailures(summary)) {
       lines.push(`  ${place}, ${seedList(own)}: ${outcome}: ${reason}`);
+      for (const line of chain) lines.push(`    ${line}`);
     }
   }
   const outcome = findings(summary).find(({ topic }) => topic === 'Outcome');

@@ -1,0 +1,62 @@
+// What ran while a task starved. The run is repeated with its decisions recorded: it is deterministic, so nothing has to be
+// kept while nobody knows yet that a task will starve.
+
+import * as abi from '../../assembly/abi.js';
+import { AbortedError } from '../errors.js';
+import type { EncodedModel } from './encode.js';
+import { readSections } from './image.js';
+import { Simulation } from './simulation.js';
+
+/** Stays on a CPU that one task began. */
+export interface Stays {
+  slot: number;
+  /** Statistics class. */
+  stats: number;
+  count: number;
+}
+
+const SLICES_PER_TURN = 50;
+
+/** The model with recording of decisions switched on. */
+function recording(model: EncodedModel): EncodedModel {
+  const image = model.image.slice();
+  const view = new DataView(image.buffer);
+  const params = readSections(view, 0).get(abi.SECTION_PARAMS)!;
+  view.setBigUint64(params.offset + params.stride * abi.P_DECISIONS, 1n, true);
+  return { ...model, image };
+}
+
+/** Who began to run on one of the CPUs from `since_ns` to the failure of the run, most often first. */
+export async function staysSince(
+  model: EncodedModel,
+  since_ns: number,
+  cpus: ReadonlySet<number>,
+  signal?: AbortSignal,
+): Promise<Stays[]> {
+  const simulation = new Simulation(recording(model));
+  const stays = new Map<string, Stays>();
+  try {
+    for (let slice = 1; !simulation.done; slice++) {
+      simulation.step();
+      const bytes = simulation.drainDecisions();
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      for (let at = 0; at < bytes.length; at += abi.DECISION_BYTES) {
+        if (view.getUint8(at + abi.DECISION_KIND) !== abi.DECISION_RUN) continue;
+        if (Number(view.getBigUint64(at, true)) < since_ns) continue;
+        if (!cpus.has(view.getUint16(at + abi.DECISION_CPU, true))) continue;
+        const slot = view.getUint32(at + abi.DECISION_TASK, true);
+        const stats = view.getUint32(at + abi.DECISION_CLASS, true);
+        const key = `${slot} ${stats}`;
+        const known = stays.get(key);
+        if (known === undefined) stays.set(key, { slot, stats, count: 1 });
+        else known.count++;
+      }
+      if (slice % SLICES_PER_TURN !== 0) continue;
+      if (signal !== undefined) await new Promise(setImmediate);
+      if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
+    }
+  } finally {
+    simulation.close();
+  }
+  return [...stays.values()].sort((a, b) => b.count - a.count || a.slot - b.slot || a.stats - b.stats);
+}
