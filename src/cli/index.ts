@@ -7,6 +7,7 @@ import { explainCommand } from './explain.js';
 import { policiesCommand } from './policies.js';
 import { reportCommand } from './report.js';
 import { runCommand } from './run.js';
+import { selftestCommand } from './selftest.js';
 import { prepare, runAsCommand } from './shared.js';
 import { sweepCommand } from './sweep.js';
 import { traceCommand } from './trace.js';
@@ -28,6 +29,7 @@ function program(): Command {
     configCommand(),
     explainCommand(),
     policiesCommand(),
+    selftestCommand(),
   ]) {
     vtime.addCommand(command);
   }
