@@ -100,7 +100,7 @@ import { queueCreate, queuesReset } from './kernel/queue';
 import { rtInit } from './kernel/rt';
 import { schedInit } from './kernel/sched';
 import { CGROUP_UNMAPPED, spawnReset, taskFromTemplate, TEMPLATE_FIRST_SLOT } from './kernel/spawn';
-import { STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
+import { FLAG_MEMBER, STATE_SLEEPING, TASK_CPU, TASK_FLAGS, TASK_LAST_CPU, TASK_RECENT_CPU, TASK_STATE, tasksReset } from './kernel/task';
 import { SYSTEM_EVENTS, watchdogInit } from './kernel/watchdog';
 import { explainInit } from './kernel/explain';
 import { wastedInit } from './kernel/wasted';
@@ -273,6 +273,7 @@ function startTemplate(template: u32): void {
     store<u32>(t, cpu, TASK_RECENT_CPU);
     store<u16>(t, cpu as u16, TASK_LAST_CPU);
     store<u8>(t, STATE_SLEEPING, TASK_STATE);
+    store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_MEMBER) as u16, TASK_FLAGS);
     let start = load<u64>(r + TT_START);
     if (startDist != NONE) start += drawValue(startDist, entityKey(starts, i), 0);
     timerSet(t >> TASK_SHIFT, t, start);

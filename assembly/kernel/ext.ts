@@ -158,7 +158,8 @@ export function extDequeue(t: u32, sleep: bool): void {
 /** balance_one() and pick_task_scx(): what runs next on `cpu`, `prev` itself if it keeps the CPU, 0 if nothing. */
 export function extPick(cpu: u32, prev: u32): u32 {
   const prevExt = prev != 0 && load<u8>(prev, TASK_CLASS) == CLASS_EXT;
-  const prevQueued = prevExt && queued(prev);
+  // One that may not use this CPU any more goes, whatever slice the policy gives it.
+  const prevQueued = prevExt && queued(prev) && allowed(prev, cpu);
   if (prevQueued && load<u64>(prev, TASK_SLICE) != 0) return prev;
   const local = dsqLocal(cpu);
   if (dsqNr(local) == 0 && !consume(DSQ_GLOBAL, cpu)) {
@@ -181,7 +182,7 @@ export function extPick(cpu: u32, prev: u32): u32 {
     if (load<u64>(t, TASK_SLICE) == 0) store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
     return t;
   }
-  if (prevQueued && !enqLast && allowed(prev, cpu)) {
+  if (prevQueued && !enqLast) {
     store<u64>(prev, SLICE_DEFAULT, TASK_SLICE);
     return prev;
   }

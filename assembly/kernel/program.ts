@@ -38,12 +38,11 @@ import {
   STATE_QUEUED,
   STATE_RUNNING,
   STATE_SIBLINGS,
-  TT_STATS,
 } from '../abi';
 import { count, INSTRUCTIONS } from '../core/counters';
 import { drawValue } from '../core/distribution';
 import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
-import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT, TEMPLATE_SHIFT, TEMPLATES } from '../core/layout';
+import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
 import { draw64, entityKey, mulQ32, PURPOSE_POLICY, streamKey } from '../core/random';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
 import {
@@ -71,6 +70,7 @@ import {
   FLAG_BACKGROUND,
   FLAG_CONTROL,
   FLAG_MAIN,
+  FLAG_MEMBER,
   FLAG_POLLED,
   FLAG_RETRIES,
   FLAG_WAKE_PENDING,
@@ -97,7 +97,6 @@ import {
   TASK_QUEUE,
   TASK_REGISTERS,
   TASK_STATE,
-  TASK_STATS,
   TASK_WAIT_FLAGS,
   TASK_WAIT_NEXT,
   TASK_WORK,
@@ -357,7 +356,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     }
     case OP_WAKE: {
       const target = templateTask(a, load<u64>(i, 8) as u32);
-      if (!isOfTemplate(target, a)) return CONTINUE;
+      if (!isMember(target)) return CONTINUE;
       // What it is blocked in may be a receive, a join or a barrier: only a block is ended by a wake.
       if (load<u8>(target, TASK_STATE) == STATE_BLOCKED && load<u32>(target, TASK_WAIT_NEXT) == WAITS_IN_BLOCK) {
         store<u32>(target, 0, TASK_WAIT_NEXT);
@@ -379,7 +378,8 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     case OP_AFFINITY: {
       const target = load<u64>(i, 8);
       if (target != 0) {
-        setAffinity(templateTask(((target >> 32) as u32) - 1, target as u32), a);
+        const other = templateTask(((target >> 32) as u32) - 1, target as u32);
+        if (isMember(other)) setAffinity(other, a);
         return CONTINUE;
       }
       store<u32>(t, a, TASK_MASK);
@@ -401,10 +401,11 @@ function refuse(c: u32, t: u32): u32 {
   return TIMED;
 }
 
-/** Whether the template's own task is still in this slot, and not another that took it over. */
-function isOfTemplate(t: u32, template: u32): bool {
-  if (load<u8>(t, TASK_STATE) == STATE_FREE || load<u32>(t, TASK_PARENT) != 0) return false;
-  return load<u32>(t, TASK_STATS) == load<u32>(TEMPLATES + ((template as usize) << TEMPLATE_SHIFT) + TT_STATS);
+/** Whether the template's own task is still in its slot, and not another that took it over. */
+// @ts-ignore: decorator
+@inline
+function isMember(t: u32): bool {
+  return load<u8>(t, TASK_STATE) != STATE_FREE && (load<u16>(t, TASK_FLAGS) & FLAG_MEMBER) != 0;
 }
 
 /** The job leaves t: children that still work no longer work for it, since its record may be another job's soon. */

@@ -239,6 +239,8 @@ function activate(t: u32, cpu: u32, wakeup: bool): void {
 export function wakeUp(t: u32, wakerCpu: i32, wakerTask: u32): void {
   count(WAKEUPS);
   const prev = load<u32>(t, TASK_CPU);
+  // It has given up its CPU, which hasn't switched yet: a waker waits for that (p->on_cpu), or the task would be on two CPUs.
+  if (load<u32>(prev << CPU_SHIFT, CPU_CURR) == t) schedule(prev);
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, prev, true)

@@ -109,6 +109,9 @@ export const FLAG_POLLED: u32 = 512;
 /** Comes back to a queue that it has found empty. */
 export const FLAG_RETRIES: u32 = 2048;
 
+/** One of the tasks that a template makes at the start: other tasks may name it. */
+export const FLAG_MEMBER: u32 = 1024;
+
 export const STATE_FREE: u8 = 0;
 export const STATE_RUNNABLE: u8 = 1;
 export const STATE_SLEEPING: u8 = 2; // on its timer
