@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { VtimeError } from '../errors.js';
 import { checkAffinityTargets, checkWorkload, runsForever } from './check.js';
+import { checkWaits } from './check-waits.js';
 import { loadMachine, type Machine } from './machine.js';
 import { ConfigError, Mistakes, placesOf } from './mistakes.js';
 import { checkDomains, domainCount, type Placement, resolveSpawn, resolveTask } from './placement.js';
@@ -266,6 +267,7 @@ export function resolveConfig(config: Config): ResolvedConfig {
   const mistakes = new Mistakes();
   if (config.sweep !== undefined) mistakes.add(['sweep'], 'a sweep is run with `vtime sweep`');
   checkWorkload(config.workload, mistakes);
+  if (mistakes.list.length === 0) checkWaits(config.workload, mistakes);
   const profile = profileOf(config, mistakes);
   if (profile === undefined) {
     mistakes.throwIfAny(locate);
