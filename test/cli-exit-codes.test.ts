@@ -97,7 +97,7 @@ test('2: a mistake that only the whole config shows has its line', async () => {
     '--seed',
     '3',
     '--set',
-    'run.warmup=20000000s',
+    'run.warmup=40000000s',
   );
   assert.is(code, 2);
   assert.match(stderr, 'leaves nothing to measure');

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { main } from '../src/cli/index.js';
@@ -69,8 +69,12 @@ function place({ files, args }: Malformed, index: number): { folder: string; out
 const LISTS = /((?:known (?:\w+ )?are|one of) )[^;\n]+?(?=, got|; |, or |\n|$)/gm;
 
 /** The folder as messages name it: whole, or from the current one. */
-const pathsIn = (folder: string) =>
-  new RegExp(`(?:\\.\\./)*(?:\\.\\.)?${folder.replace(/[.\\]/g, '\\$&')}(/?)`, 'g');
+function pathsIn(folder: string): RegExp {
+  const [here, whole] = [relative(process.cwd(), folder), folder].map((path) =>
+    path.replace(/[.\\]/g, '\\$&'),
+  );
+  return new RegExp(`(?:${here}|(?:\\.\\./)*(?:\\.\\.)?${whole})(/?)`, 'g');
+}
 
 const title = ({ group, name }: Malformed) => `${group}: ${name}`;
 

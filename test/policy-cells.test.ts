@@ -6,12 +6,12 @@ import { describePolicies, POLICY_NAMES } from '../src/config/schema/policy.js';
 import type { ConfigInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
 
-/** One minute of the bundled trace on a real machine's profile. */
+/** Minutes of the bundled trace on a real machine's profile; processor sharing knows ideal ones only. */
 function cell(name: (typeof POLICY_NAMES)[number], minutes: string): ConfigInput {
   const parameters = describePolicies().find((policy) => policy.name === name)!.parameters;
   const domains = parameters.some((parameter) => parameter.name === 'domains') ? ':8' : '';
   return {
-    machine: 'xeon-8160-2s',
+    machine: name === 'processor-sharing' ? 'ideal-48' : 'xeon-8160-2s',
     policy: `${name}${domains}`,
     workload: {
       serverless: {

@@ -109,7 +109,7 @@ const ofSections: Malformed[] = [
     'weight: 1024, priority: 1',
     'cpus: "3-1"',
     'cpus: "900"',
-    'class: realtime',
+    'class: deadline',
     'domain: 600',
     'start: 5',
     'inverse_weight: 0',

@@ -109,9 +109,11 @@ const policies = {
   }).describe('The least work left first, known by an oracle (SRPT, Schrage 1968).'),
   'service-order': section({
     name: z.literal('service-order'),
-    by: oneOf('size', 'remaining', 'attained', 'weight').describe(
-      'The smallest work, work left or service so far first, or the largest weight; first come first served among equals.',
-    ),
+    by: oneOf('size', 'remaining', 'attained', 'weight')
+      .default('remaining')
+      .describe(
+        'The smallest work, work left or service so far first, or the largest weight; first come first served among equals.',
+      ),
     preempt: flag().default(true).describe('An arriving task may take the CPU of a running one.'),
     slice: positiveDuration.prefault('1s').describe('Longest time between two decisions.'),
   }).describe('Orders of queueing theory: SJF, PSJF, SRPT, least attained service, priority classes.'),
