@@ -1,11 +1,11 @@
 // The public surface: what goes in and what comes out. Units are in the names.
 
 import type { Table } from 'apache-arrow';
-import type { ConfigInput, ResolvedConfig } from './config/schema.js';
+import type { Config, ConfigInput, ResolvedConfig } from './config/schema.js';
 import type { Histogram } from './engine/histogram.js';
 import type { Trace } from './trace/schema.js';
 
-export type { ConfigInput, ResolvedConfig };
+export type { Config, ConfigInput, Histogram, ResolvedConfig, Trace };
 
 /** How a run ended. `stalled` and `deadlocked` are results, with a reason; engine errors throw. */
 export type Outcome = 'completed' | 'horizon' | 'stalled' | 'deadlocked';
@@ -272,4 +272,147 @@ export interface SimulateOptions {
   trace?: Trace;
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
+}
+
+/** Every kind with all classes merged; latency and worker duration also for each class that has values. */
+export interface StoredHistogram {
+  kind: HistogramKind;
+  /** Class name; '' = all classes merged. */
+  class: string;
+  /** Values in ns. */
+  readonly histogram: Histogram;
+}
+
+export interface InputHash {
+  kind: 'machine' | 'trace' | 'profiles' | 'times';
+  /** Name without its folder. */
+  file: string;
+  sha256: string;
+}
+
+/** Where a cell is in its grid, and what it is. */
+export interface CellPlace {
+  /** SHA-256 of everything that decides the result (identity.ts). */
+  cell_id: string;
+  /** Position in the grid, replications included. */
+  index: number;
+  /** Position without replications: cells of one point differ in the seed only. */
+  point: number;
+  /** What axes and cases set, by config path, as written. {} for a single run. */
+  values: Record<string, unknown>;
+  replication: number;
+  seed: number;
+  is_baseline: boolean;
+  /** Files without their folders. */
+  config: ResolvedConfig;
+  inputs: InputHash[];
+}
+
+export interface FinishedCell extends CellPlace {
+  outcome: Outcome;
+  /** With `stalled` and `deadlocked`. */
+  reason?: FailureReason;
+  metrics: Metrics;
+  classes: ClassResult[];
+  histograms: StoredHistogram[];
+  /** Stated by the encoder: load scale, offered load, mapping errors, trace repairs. */
+  statements: Record<string, unknown>;
+  /** With output.invocations, from `sweep()`; a store keeps them in files of their own. */
+  invocations?: Table;
+}
+
+/** A cell without a result: its input was refused, or the engine failed. */
+export interface FailedCell extends CellPlace {
+  outcome: 'failed';
+  error: { code: string; message: string; exit_code: number };
+}
+
+export type SweepCell = FinishedCell | FailedCell;
+
+/** What run.json says beside the config. */
+export interface RunInfo {
+  vtime: string;
+  node: string;
+  engine_sha256: string;
+  config_sha256: string;
+  /** ISO 8601, UTC. */
+  started_at: string;
+  wall_s: number;
+  /** Logical CPUs of the host. */
+  host_cpus: number;
+  workers: number;
+  cells: {
+    total: number;
+    simulated: number;
+    resumed: number;
+    failed: number;
+    stalled: number;
+    deadlocked: number;
+  };
+  /** Events of all cells. */
+  events: number;
+  /** Of the cells simulated in this run, per second of its wall time. */
+  events_per_s: number;
+  /** SHA-256 of the Arrow files. */
+  files: Record<string, string>;
+}
+
+export interface Store {
+  dir: string;
+  /** In grid order. */
+  cells: SweepCell[];
+  /** The config as given, defaults filled in; with its sweep, if it has one. */
+  config: Config;
+  run: RunInfo;
+}
+
+export interface JournalDamage {
+  /** 1-based line where it begins. */
+  line: number;
+  /** Bytes that were cut off, or passed over if good lines follow. */
+  bytes: number;
+  /** Whether they were at the end, and are gone. */
+  cut: boolean;
+}
+
+export interface SweepProgress {
+  cells: number;
+  cells_done: number;
+  /** Of cells_done: taken from the journal of an earlier run. */
+  cells_resumed: number;
+  failed: number;
+  stalled: number;
+  /** Simulated in this run, those of unfinished cells included. */
+  events: number;
+  /** 0…1, unfinished cells included. */
+  done: number;
+}
+
+export interface SweepOptions {
+  /** Threads; default: one per available CPU. */
+  workers?: number;
+  /** Takes the place of the trace that the config names. */
+  trace?: Trace;
+  /** Stops the sweep with an AbortedError; what is finished stays in the store. */
+  signal?: AbortSignal;
+  onProgress?: (progress: SweepProgress) => void;
+}
+
+export interface RunSweepOptions extends SweepOptions {
+  /** Folder of the result store. */
+  out: string;
+  /** Each cell that this run simulates, as it finishes. */
+  onCell?: (cell: SweepCell) => void;
+  /** A damaged journal, which goes on without the damaged lines. */
+  onDamage?: (damage: JournalDamage, file: string) => void;
+}
+
+/** Results as Arrow tables, as the store of a sweep holds them. */
+export interface ResultTables {
+  /** One row per run: outcome, seed, what the sweep varies, every metric; reason, config and inputs as JSON. */
+  results: Table;
+  /** One row per run and statistics class. */
+  classes: Table;
+  /** One row per run, kind and class; the buckets of each histogram, mergeable. */
+  histograms: Table;
 }

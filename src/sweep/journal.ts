@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { VtimeError } from '../errors.js';
+import type { JournalDamage } from '../types.js';
 import type { CellRecord } from './record.js';
 
 const CHECKSUM_DIGITS = 16;
@@ -19,14 +20,7 @@ interface Place {
   outcome: CellRecord['outcome'];
 }
 
-export interface JournalDamage {
-  /** 1-based line where it begins. */
-  line: number;
-  /** Bytes that were cut off, or passed over if good lines follow. */
-  bytes: number;
-  /** Whether they were at the end, and are gone. */
-  cut: boolean;
-}
+export type { JournalDamage } from '../types.js';
 
 function checksum(json: string | Buffer): string {
   return createHash('sha256').update(json).digest('hex').slice(0, CHECKSUM_DIGITS);

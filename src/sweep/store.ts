@@ -15,106 +15,22 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Table } from 'apache-arrow';
-import type { Config, ResolvedConfig } from '../config/schema.js';
-import type { Histogram } from '../engine/histogram.js';
+import type { Config } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
-import type { ClassResult, FailureReason, HistogramKind, Metrics, Outcome } from '../types.js';
+import type { CellPlace, RunInfo, Store, SweepCell } from '../types.js';
 import { cellsFromTables, ResultTables } from './tables.js';
 
+export type {
+  CellPlace,
+  FailedCell,
+  FinishedCell,
+  InputHash,
+  RunInfo,
+  Store,
+  StoredHistogram,
+  SweepCell,
+} from '../types.js';
 export { STORE_VERSION } from './tables.js';
-
-/** Every kind with all classes merged; latency and worker duration also for each class that has values. */
-export interface StoredHistogram {
-  kind: HistogramKind;
-  /** Class name; '' = all classes merged. */
-  class: string;
-  /** Values in ns. */
-  readonly histogram: Histogram;
-}
-
-export interface InputHash {
-  kind: 'machine' | 'trace' | 'profiles' | 'times';
-  /** Name without its folder. */
-  file: string;
-  sha256: string;
-}
-
-/** Where a cell is in its grid, and what it is. */
-export interface CellPlace {
-  /** SHA-256 of everything that decides the result (identity.ts). */
-  cell_id: string;
-  /** Position in the grid, replications included. */
-  index: number;
-  /** Position without replications: cells of one point differ in the seed only. */
-  point: number;
-  /** What axes and cases set, by config path, as written. {} for a single run. */
-  values: Record<string, unknown>;
-  replication: number;
-  seed: number;
-  is_baseline: boolean;
-  /** Files without their folders. */
-  config: ResolvedConfig;
-  inputs: InputHash[];
-}
-
-export interface FinishedCell extends CellPlace {
-  outcome: Outcome;
-  /** With `stalled` and `deadlocked`. */
-  reason?: FailureReason;
-  metrics: Metrics;
-  classes: ClassResult[];
-  histograms: StoredHistogram[];
-  /** Stated by the encoder: load scale, offered load, mapping errors, trace repairs. */
-  statements: Record<string, unknown>;
-  /** With output.invocations, from `sweep()`; a store keeps them in files of their own. */
-  invocations?: Table;
-}
-
-/** A cell without a result: its input was refused, or the engine failed. */
-export interface FailedCell extends CellPlace {
-  outcome: 'failed';
-  error: { code: string; message: string; exit_code: number };
-}
-
-export type SweepCell = FinishedCell | FailedCell;
-
-/** What run.json says beside the config. */
-export interface RunInfo {
-  vtime: string;
-  node: string;
-  engine_sha256: string;
-  config_sha256: string;
-  /** ISO 8601, UTC. */
-  started_at: string;
-  wall_s: number;
-  /** Logical CPUs of the host. */
-  host_cpus: number;
-  workers: number;
-  cells: {
-    total: number;
-    simulated: number;
-    resumed: number;
-    failed: number;
-    stalled: number;
-    deadlocked: number;
-  };
-  /** Events of all cells. */
-  events: number;
-  /** Of the cells simulated in this run, per second of its wall time. */
-  events_per_s: number;
-  /** SHA-256 of the Arrow files. */
-  files: Record<string, string>;
-}
-
-export interface Store {
-  dir: string;
-  /** In grid order. */
-  cells: SweepCell[];
-  /** The config as given, defaults filled in; with its sweep, if it has one. */
-  config: Config;
-  run: RunInfo;
-}
 
 const TABLES = ['results.arrow', 'classes.arrow', 'histograms.arrow'] as const;
 

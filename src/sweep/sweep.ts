@@ -10,54 +10,24 @@ import { drawSeed } from '../config/resolve.js';
 import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
 import { loadEngine } from '../engine/module.js';
 import type { Trace } from '../trace/index.js';
+import type {
+  CellPlace,
+  RunInfo,
+  RunSweepOptions,
+  SweepCell,
+  SweepOptions,
+  SweepProgress,
+} from '../types.js';
 import { VERSION } from '../version.js';
 import { expandSweep } from './grid.js';
 import { cellId, Inputs, portableConfig, sweepHash } from './identity.js';
-import { Journal, type JournalDamage, recordOf } from './journal.js';
+import { Journal, recordOf } from './journal.js';
 import type { CellTask } from './messages.js';
 import { type PoolOptions, simulateCells, workerCount } from './pool.js';
 import { cellFrom } from './record.js';
-import {
-  type CellPlace,
-  JOURNAL,
-  openStore,
-  type RunInfo,
-  type SweepCell,
-  writeStore,
-  writeWhole,
-} from './store.js';
+import { JOURNAL, openStore, writeStore, writeWhole } from './store.js';
 
-export interface SweepProgress {
-  cells: number;
-  cells_done: number;
-  /** Of cells_done: taken from the journal of an earlier run. */
-  cells_resumed: number;
-  failed: number;
-  stalled: number;
-  /** Simulated in this run, those of unfinished cells included. */
-  events: number;
-  /** 0…1, unfinished cells included. */
-  done: number;
-}
-
-export interface SweepOptions {
-  /** Threads; default: one per available CPU. */
-  workers?: number;
-  /** Takes the place of the trace that the config names. */
-  trace?: Trace;
-  /** Stops the sweep with an AbortedError; what is finished stays in the store. */
-  signal?: AbortSignal;
-  onProgress?: (progress: SweepProgress) => void;
-}
-
-export interface RunSweepOptions extends SweepOptions {
-  /** Folder of the result store. */
-  out: string;
-  /** Each cell that this run simulates, as it finishes. */
-  onCell?: (cell: SweepCell) => void;
-  /** A damaged journal, which goes on without the damaged lines. */
-  onDamage?: (damage: JournalDamage, file: string) => void;
-}
+export type { RunSweepOptions, SweepOptions, SweepProgress } from '../types.js';
 
 interface Planned {
   place: CellPlace;
