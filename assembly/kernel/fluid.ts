@@ -31,7 +31,7 @@ import { nrCpus } from './mask';
 import { burstLeft } from './program';
 import { retime } from './sched';
 import { CGROUP_CONTAINERS } from './spawn';
-import { FLAG_QUEUED, MODE_RUN, TASK_CGROUP, TASK_CLASS, TASK_CLASS_STATE, TASK_FLAGS, TASK_MODE, TASK_WORK } from './task';
+import { FLAG_QUEUED, MODE_FLUID, TASK_CGROUP, TASK_CLASS, TASK_CLASS_STATE, TASK_FLAGS, TASK_MODE, TASK_WORK } from './task';
 
 const GROUP_SHIFT: u32 = 6;
 const MAX_GROUPS: u32 = 1024;
@@ -165,7 +165,7 @@ function share(at: u32, change: i32): void {
   if (!divide()) return;
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
     const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
-    if (curr == 0 || load<u8>(curr, TASK_CLASS) != CLASS_EXT || load<u8>(curr, TASK_MODE) != MODE_RUN) continue;
+    if (curr == 0 || load<u8>(curr, TASK_CLASS) != CLASS_EXT || load<u8>(curr, TASK_MODE) != MODE_FLUID) continue;
     if ((load<u16>(curr, TASK_FLAGS) & FLAG_QUEUED) != 0) retime(cpu);
   }
 }
@@ -210,12 +210,11 @@ export function fluidEnd(c: u32, t: u32): u64 {
 
 export let fluidBegan: bool = false;
 
-/** The work is done when V has reached F, to the nearest ns. */
-export function fluidProgress(t: u32): void {
-  if (load<u32>(t, TASK_TIMED) == 0) return;
+/** Whether the burst that runs is over: V has reached F, to the nearest ns. */
+export function fluidDone(t: u32): bool {
   elapse();
   const finish = load<u64>(t, TASK_FINISH);
-  if (finish > load<u64>(load<u32>(t, TASK_GROUP), VIRTUAL) + (1 << FRACTION)) return;
-  store<u64>(t, 0, TASK_WORK);
+  if (finish > load<u64>(load<u32>(t, TASK_GROUP), VIRTUAL) + (1 << FRACTION)) return false;
   store<u32>(t, 0, TASK_TIMED);
+  return true;
 }

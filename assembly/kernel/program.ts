@@ -60,6 +60,7 @@ import { now, resched, timerSet } from './events';
 import { extSetAffinity, extYield } from './ext';
 import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
 import { fairYield } from './fair';
+import { fluid } from './fluid';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, JOB_SENDS, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
 import { rtYield } from './rt';
@@ -74,6 +75,7 @@ import {
   FLAG_POLLED,
   FLAG_RETRIES,
   FLAG_WAKE_PENDING,
+  MODE_FLUID,
   MODE_NONE,
   MODE_RUN,
   MODE_SPIN,
@@ -240,6 +242,7 @@ export function advance(c: u32, t: u32): bool {
     if (op == OP_RUN) {
       store<u64>(t, operand(t, i) * referenceMhz, TASK_WORK);
       store<u8>(t, MODE_RUN, TASK_MODE);
+      if (fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) store<u8>(t, MODE_FLUID, TASK_MODE);
       // Costs of the switch may reach beyond now; what came before this instruction doesn't count.
       if (load<u64>(c, CPU_WORK_BEGIN) < now) store<u64>(c, now, CPU_WORK_BEGIN);
       count(INSTRUCTIONS, steps);

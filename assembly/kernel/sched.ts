@@ -14,7 +14,7 @@ import { decisionsInit, recordDecision } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
 import { explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
-import { fluid, fluidBegan, fluidEnd, fluidProgress } from './fluid';
+import { fluidBegan, fluidDone, fluidEnd } from './fluid';
 import { opsBegan } from '../policy/ops';
 import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
 import { grouping } from './group';
@@ -23,7 +23,7 @@ import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './jo
 import { maskClear, maskFirst, maskSet, maskTest } from './mask';
 import { advance, startsRun } from './program';
 import { rtCharge, rtDequeue, rtEnqueue, rtExit, rtPick, rtSelectCpu, rtServed, rtServedNothing, rtServerLeft, rtServes, rtSliceLeft, rtTasks, rtWakeupPreempt } from './rt';
-import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
+import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_FLUID, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
 
 const DIGESTING: u32 = 1;
 const RECORDING: u32 = 2;
@@ -143,12 +143,7 @@ export function updateCurr(c: u32): void {
 export function progress(c: u32): void {
   const t = load<u32>(c, CPU_CURR);
   const begin = load<u64>(c, CPU_WORK_BEGIN);
-  if (t == 0 || load<u8>(t, TASK_MODE) != MODE_RUN) return;
-  if (fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) {
-    fluidProgress(t);
-    return;
-  }
-  if (now <= begin) return;
+  if (t == 0 || load<u8>(t, TASK_MODE) != MODE_RUN || now <= begin) return;
   const done = (now - begin) * (load<u32>(c, CPU_MHZ) as u64);
   const work = load<u64>(t, TASK_WORK);
   store<u64>(t, work > done ? work - done : 0, TASK_WORK);
@@ -161,10 +156,7 @@ export function armCompletion(c: u32): void {
   const mode = load<u8>(t, TASK_MODE);
   const begin = load<u64>(c, CPU_WORK_BEGIN);
   let end: u64 = u64.MAX_VALUE;
-  if (mode == MODE_RUN && fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) {
-    end = fluidEnd(c, t);
-    if (fluidBegan) opsBegan(c >> CPU_SHIFT, t);
-  } else if (mode == MODE_RUN) {
+  if (mode == MODE_RUN) {
     const work = load<u64>(t, TASK_WORK);
     const mhz = load<u32>(c, CPU_MHZ) as u64;
     end = begin + (mhz == 1 ? work : (work + mhz - 1) / mhz);
@@ -173,6 +165,9 @@ export function armCompletion(c: u32): void {
     end = until > begin ? until : begin;
   } else if (mode == MODE_NONE) {
     end = begin;
+  } else if (mode == MODE_FLUID) {
+    end = fluidEnd(c, t);
+    if (fluidBegan) opsBegan(c >> CPU_SHIFT, t);
   }
   if (end < now) end = now;
   if (exactSlices) {
@@ -519,7 +514,9 @@ export function onCompletion(c: u32): void {
       ? now >= load<u64>(c, CPU_WORK_BEGIN)
       : mode == MODE_RUN
         ? load<u64>(t, TASK_WORK) == 0 && now >= load<u64>(c, CPU_WORK_BEGIN)
-        : mode == MODE_SPIN && load<u64>(t, TASK_WORK) <= now && now >= load<u64>(c, CPU_WORK_BEGIN);
+        : mode == MODE_SPIN
+          ? load<u64>(t, TASK_WORK) <= now && now >= load<u64>(c, CPU_WORK_BEGIN)
+          : mode == MODE_FLUID && fluidDone(t);
   if (finished) {
     store<u8>(t, MODE_NONE, TASK_MODE);
     if (!advance(c, t)) return;

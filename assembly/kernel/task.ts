@@ -122,10 +122,12 @@ export const STATE_DEAD: u8 = 4;
 export const MODE_NONE: u8 = 0;
 /** Using up `work`. */
 export const MODE_RUN: u8 = 1;
+/** Using up `work` along with all others (kernel/fluid.ts). */
+export const MODE_FLUID: u8 = 2;
 /** Polling until time `work`. */
-export const MODE_SPIN: u8 = 2;
+export const MODE_SPIN: u8 = 3;
 /** Polling until signalled. */
-export const MODE_SPIN_EVENT: u8 = 3;
+export const MODE_SPIN_EVENT: u8 = 4;
 
 /** Slots are taken from the free list first, then from the end. */
 let freeHead: u32 = 0;

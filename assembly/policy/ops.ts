@@ -179,7 +179,11 @@ export function opsTick(t: u32): void {
 @inline
 export function opsQuiescent(t: u32): void {
   if (policy == POLICY_DOMAINS) domains.quiescent(t);
-  else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
+  else if (policy >= POLICY_DOMAINS_AS_CODED) quiescent(t);
+}
+
+function quiescent(t: u32): void {
+  if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
   else if (policy == POLICY_PROCESSOR_SHARING) fluidLeave(t);
 }
 
