@@ -19,7 +19,7 @@ import { domainsInit } from './scheddomain';
 import { taskMove, updateCurr, wakeIdleCpu } from './sched';
 import { STATE_FREE, TASK_CLASS, TASK_MASK, TASK_STATE, taskSlots } from './task';
 
-const EVENT_BYTES: usize = 32;
+const EVENT_BYTES: u32 = 32;
 let events: usize = 0;
 
 export function hotplugInit(rows: usize, count: u32): void {
