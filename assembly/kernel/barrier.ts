@@ -9,7 +9,7 @@
 //    20  u32 signalled      event: already happened
 
 import { BARRIERS, BARRIER_SHIFT, CPU_SHIFT, MAX_BARRIERS } from '../core/layout';
-import { fail, FAIL_PROGRAM } from '../core/failure';
+import { fail, FAIL_BARRIERS } from '../core/failure';
 import { CPU_CURR } from './cpu';
 import { armCompletion, updateCurr, wakeUp } from './sched';
 import { MODE_NONE, MODE_SPIN_EVENT, TASK_CPU, TASK_MODE, TASK_WAIT_NEXT } from './task';
@@ -35,7 +35,7 @@ export function barrierCreate(parties: u32): u32 {
     freeHead = load<u32>(b, BARRIER_WAITERS);
   } else {
     if (used >= MAX_BARRIERS) {
-      fail(FAIL_PROGRAM, 0, 0, MAX_BARRIERS);
+      fail(FAIL_BARRIERS, 0, 0, MAX_BARRIERS);
       return 0;
     }
     b = used << BARRIER_SHIFT;

@@ -4,6 +4,7 @@
 
 import { CLASS_EXT, CLASS_FAIR, CLASS_REALTIME, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
+import { fail, FAIL_LIVELOCK, failure } from '../core/failure';
 import { histogramRecord } from '../core/histogram';
 import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, RESCHED_MASK, TASK_SHIFT } from '../core/layout';
 import { cpuMhz, frequencyBusy, frequencyDirty, frequencyIdle } from '../machine/frequency';
@@ -65,6 +66,8 @@ export function schedInit(): void {
   busyCpus = 0;
   wakingCpus = 0;
   dispatched = false;
+  roundsAt = 0;
+  rounds = 0;
 }
 
 export function noteDispatch(): void {
@@ -416,6 +419,25 @@ function pickAbove(cpu: u32, prev: u32): u32 {
   return rtPick(cpu);
 }
 
+/** More switches than this at one instant are a livelock: tasks that yield or wake each other without using the CPU. */
+const MAX_ROUNDS_AT_ONCE: u32 = 10000000;
+
+/** Instant of the last round of schedule(), and rounds at it. */
+let roundsAt: u64 = 0;
+let rounds: u32 = 0;
+
+// @ts-ignore: decorator
+@inline
+function turnsInCircles(cpu: u32, prev: u32): bool {
+  if (roundsAt != now) {
+    roundsAt = now;
+    rounds = 0;
+  }
+  if (++rounds <= MAX_ROUNDS_AT_ONCE) return false;
+  fail(FAIL_LIVELOCK, prev >> TASK_SHIFT, cpu, rounds);
+  return true;
+}
+
 /** schedule() on one CPU: runs until the CPU has something timed to do, or idles. */
 export function schedule(cpu: u32): void {
   const c = cpu << CPU_SHIFT;
@@ -426,6 +448,7 @@ export function schedule(cpu: u32): void {
       progress(c);
     }
     maskClear(RESCHED_MASK, cpu);
+    if (turnsInCircles(cpu, prev)) return;
     dispatched = false;
     const next = pickNext(cpu, prev);
     if (next != prev) {
@@ -479,7 +502,8 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
 export function runResched(): void {
   for (;;) {
     const found = maskFirst(RESCHED_MASK);
-    if (found < 0) return;
+    // The run ends here if it has failed.
+    if (found < 0 || failure != 0) return;
     const cpu = found as u32;
     const c = cpu << CPU_SHIFT;
     if (load<u32>(c, CPU_CURR) == 0) {

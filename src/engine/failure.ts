@@ -36,6 +36,11 @@ const KINDS: Record<number, Kind> = {
   },
   3: { code: 'memory', fault: 'capacity', message: ({ detail }) => `no room for ${detail} more` },
   4: { code: 'containers', fault: 'capacity', message: ({ detail }) => `more than ${detail} containers` },
+  7: {
+    code: 'barriers',
+    fault: 'capacity',
+    message: ({ detail }) => `more than ${detail} barriers, events and families of forked tasks at once`,
+  },
   5: { code: 'deliveries', fault: 'capacity', message: () => 'too many deliveries under way' },
   6: { code: 'groups', fault: 'capacity', message: ({ detail }) => `more than ${detail} cgroups share CPUs` },
   20: {

@@ -1,0 +1,62 @@
+// Programs without end: those in which no time passes any more end as stalled, those that grow by an error.
+
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type ConfigInput, simulate, VtimeError } from '../src/index.js';
+
+type Tasks = NonNullable<ConfigInput['workload']>['tasks'];
+
+async function assertStalls(tasks: Tasks, policy: string): Promise<void> {
+  const { outcome, reason, metrics } = await simulate({
+    machine: 'ideal-2',
+    policy,
+    run: { end: 'horizon', horizon: '1s' },
+    workload: { tasks },
+  });
+  assert.is(outcome, 'stalled', policy);
+  assert.is(reason?.code, 'livelock');
+  assert.is(metrics.duration_s, 0);
+}
+
+test('tasks that yield for ever', async () => {
+  for (const policy of ['global-fifo', 'domains']) {
+    await assertStalls(
+      [{ name: 'a', count: 3, program: [{ loop: { times: 'forever', do: ['yield'] } }] }],
+      policy,
+    );
+  }
+});
+
+test('tasks that wake each other for ever without using the CPU', async () => {
+  const answer = (other: string) => ({
+    loop: { times: 'forever' as const, do: ['block' as const, { wake: other }] },
+  });
+  for (const policy of ['global-fifo', 'eevdf']) {
+    await assertStalls(
+      [
+        { name: 'a', program: [answer('b')] },
+        { name: 'b', program: [{ wake: 'a' }, answer('a')] },
+      ],
+      policy,
+    );
+  }
+});
+
+test('forks without end exceed a capacity that the error names', async () => {
+  const programs = {
+    bomb: [{ run: '1us' }, { fork: { count: 2, program: 'bomb' } }, { join: 'sleep' as const }],
+  };
+  try {
+    await simulate({
+      machine: 'ideal-4',
+      policy: 'global-fifo',
+      workload: { programs, tasks: [{ name: 'a', program: 'bomb' }] },
+    });
+    assert.unreachable();
+  } catch (error) {
+    assert.instance(error, VtimeError);
+    assert.is((error as VtimeError).code, 'capacity_barriers');
+  }
+});
+
+test.run();
