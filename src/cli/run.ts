@@ -32,20 +32,24 @@ async function keep(out: string, plan: Plan, result: SimulationResult, started: 
   const [{ place }] = plan.cells;
   const wall_ms = Date.now() - started.getTime();
   const cell = cellFrom(place, finishedRecord(place.cell_id, result, wall_ms));
-  await openStore(out);
-  const rows = invocationsFile(out, place);
-  if (rows !== undefined && result.invocations !== undefined) {
-    await keepFile(rows, tableToIPC(result.invocations, 'file'));
+  const release = await openStore(out);
+  try {
+    const rows = invocationsFile(out, place);
+    if (rows !== undefined && result.invocations !== undefined) {
+      await keepFile(rows, tableToIPC(result.invocations, 'file'));
+    }
+    const info = runInfo(plan.config, started, 1, result.metrics.events, {
+      total: 1,
+      simulated: 1,
+      resumed: 0,
+      failed: 0,
+      stalled: result.outcome === 'stalled' ? 1 : 0,
+      deadlocked: result.outcome === 'deadlocked' ? 1 : 0,
+    });
+    await writeStore(out, [place], [cell], portableConfig(plan.config), info);
+  } finally {
+    await release();
   }
-  const info = runInfo(plan.config, started, 1, result.metrics.events, {
-    total: 1,
-    simulated: 1,
-    resumed: 0,
-    failed: 0,
-    stalled: result.outcome === 'stalled' ? 1 : 0,
-    deadlocked: result.outcome === 'deadlocked' ? 1 : 0,
-  });
-  await writeStore(out, [place], [cell], portableConfig(plan.config), info);
 }
 
 async function simulateWith(plan: Plan, { quiet }: OutputOptions): Promise<SimulationResult> {

@@ -7,17 +7,19 @@
 //   histograms.arrow   one row per cell, kind and class
 //   run.json           what depends on the day and the machine: wall time, workers, versions; and the config
 //   invocations/       with output.invocations: <cell_id>.<all|sample-n>.arrow
+//   lock               names the process that writes here, as long as it does (lock.ts)
 //   failed/            <cell_id>.model: what the engine was given when it failed, to reproduce it
 //
 // The three Arrow files are written when all cells are done. They hold no wall time, host or date: the same
 // config gives the same bytes, whatever the number of workers and whether or not it was interrupted.
 
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
 import type { CellPlace, RunInfo, Store, SweepCell } from '../types.js';
+import { lockStore } from './lock.js';
 import { cellsFromTables, ResultTables } from './tables.js';
 
 export type {
@@ -42,12 +44,31 @@ function unreadable(file: string, error: unknown, expected: string): VtimeError 
   return new VtimeError('store_unreadable', `cannot read: ${reason}`, { file, expected });
 }
 
-/** Creates the folder of a store, and removes the results of an earlier sweep; its journal stays. */
-export async function openStore(dir: string): Promise<void> {
+const DRAFT = '.tmp';
+
+/** Removes the drafts of a process that was killed while it wrote. */
+async function removeDrafts(dir: string): Promise<void> {
+  for (const folder of ['.', 'invocations', 'failed']) {
+    const files = await readdir(join(dir, folder)).catch(() => []);
+    for (const file of files) if (file.endsWith(DRAFT)) await rm(join(dir, folder, file), { force: true });
+  }
+}
+
+/**
+ * Creates the folder of a store, locks it against other writers, and removes the results of an earlier sweep; its journal
+ * stays. Returns what releases the lock. Errors (exit code 2): store_unwritable, store_locked.
+ */
+export async function openStore(dir: string): Promise<() => Promise<void>> {
+  let release: (() => Promise<void>) | undefined;
   try {
     await mkdir(dir, { recursive: true });
+    release = await lockStore(dir);
+    await removeDrafts(dir);
     for (const file of [RUN, ...TABLES]) await rm(join(dir, file), { force: true });
+    return release;
   } catch (error) {
+    await release?.();
+    if (error instanceof VtimeError) throw error;
     throw new VtimeError('store_unwritable', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
       file: dir,
       expected: 'a folder for the results',
@@ -57,7 +78,7 @@ export async function openStore(dir: string): Promise<void> {
 
 /** A reader sees the whole file or none. */
 export async function writeWhole(path: string, bytes: Uint8Array | string): Promise<void> {
-  const draft = `${path}.${randomUUID()}.tmp`;
+  const draft = `${path}.${randomUUID()}${DRAFT}`;
   try {
     await writeFile(draft, bytes);
     await rename(draft, path);

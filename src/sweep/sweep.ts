@@ -221,14 +221,23 @@ export function runInfo(
 /**
  * Simulates what the store at `out` does not hold yet, and writes its tables. Finished cells are kept one by one: after
  * an interruption or crash the same call goes on where it stopped.
- * Errors as of `sweep`, and store_unwritable.
+ * Errors as of `sweep`, and store_unwritable and store_locked.
  */
 export async function runSweep(config: ConfigInput | Config, options: RunSweepOptions): Promise<RunInfo> {
   const started = new Date();
-  const { out, onCell } = options;
   const plan = await planSweep(config, options.trace);
+  const release = await openStore(options.out);
+  try {
+    return await finishSweep(plan, options, started);
+  } finally {
+    await release();
+  }
+}
+
+/** The sweep on a store that is locked. */
+async function finishSweep(plan: Plan, options: RunSweepOptions, started: Date): Promise<RunInfo> {
+  const { out, onCell } = options;
   const places = plan.cells.map(({ place }) => place);
-  await openStore(out);
   const file = join(out, JOURNAL);
   const journal = await Journal.open(file);
   try {
