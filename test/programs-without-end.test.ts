@@ -59,4 +59,21 @@ test('forks without end exceed a capacity that the error names', async () => {
   }
 });
 
+test('a job that is sent round in circles', async () => {
+  const { outcome, reason } = await simulate({
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    run: { end: 'horizon', horizon: '1s' },
+    workload: {
+      queues: [{ name: 'q' }],
+      arrivals: [{ name: 'jobs', interarrival: '1ms', queue: 'q' }],
+      tasks: [
+        { name: 's', program: [{ loop: { times: 'forever', do: [{ receive: 'q' }, { send: 'q' }] } }] },
+      ],
+    },
+  });
+  assert.is(outcome, 'stalled');
+  assert.match(reason!.message, '"s"');
+});
+
 test.run();

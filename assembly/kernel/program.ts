@@ -227,13 +227,11 @@ export function advance(c: u32, t: u32): bool {
   for (;;) {
     if (++steps > MAX_INSTRUCTIONS_AT_ONCE) {
       fail(FAIL_LIVELOCK, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC));
-      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
       return true;
     }
     const pc = load<u32>(t, TASK_PC);
     if (pc >= programLength) {
       fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, pc);
-      store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
       return true;
     }
     const i = program + ((pc as usize) << 4);
@@ -400,7 +398,6 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
 /** The instruction makes no sense here: the run fails. */
 function refuse(c: u32, t: u32): u32 {
   fail(FAIL_PROGRAM, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC) - 1);
-  store<u8>(t, MODE_SPIN_EVENT, TASK_MODE);
   return TIMED;
 }
 

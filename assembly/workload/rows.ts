@@ -1,5 +1,5 @@
-// Rows of finished invocations: a ring in the arena that the host drains between slices. When it is full the run
-// returns; nothing is overwritten.
+// Rows of finished invocations, which the host drains between slices. When there are many the run returns; an event that
+// finishes more of them than there is room for makes the room grow, so nothing is lost.
 
 import {
   P_ROWS_EVERY,
@@ -34,9 +34,11 @@ import {
 } from '../kernel/job';
 import { CONTAINER_SHIFT } from '../core/layout';
 
-const CAPACITY: u32 = 16384;
+/** Rows after which the host is asked to drain them. */
+const FULL: u32 = 15360;
 
 let ring: usize = 0;
+let capacity: u32 = 0;
 let every: u64 = 0;
 let used: u32 = 0;
 let finished: u64 = 0;
@@ -45,14 +47,23 @@ export function rowsInit(): void {
   every = param(P_ROWS_EVERY);
   used = 0;
   finished = 0;
-  ring = every != 0 ? arenaAllocate(CAPACITY * ROW_BYTES) : 0;
+  ring = 0;
+  capacity = 0;
+  if (every != 0) grow(16384);
 }
 
-/** Room for fewer rows than one event may produce. */
+function grow(to: u32): void {
+  const larger = arenaAllocate((to as usize) * ROW_BYTES);
+  if (larger == 0) return;
+  memory.copy(larger, ring, (used as usize) * ROW_BYTES);
+  ring = larger;
+  capacity = to;
+}
+
 // @ts-ignore: decorator
 @inline
 export function rowsFull(): bool {
-  return used > CAPACITY - 1024;
+  return used > FULL;
 }
 
 export function rowsAddress(): usize {
@@ -69,7 +80,10 @@ export function rowsClear(): void {
 }
 
 export function writeRow(j: u32, latency: u64, duration: u64): void {
-  if (every == 0 || finished++ % every != 0 || used == CAPACITY) return;
+  if (every == 0 || finished++ % every != 0) return;
+  if (used == capacity) grow(capacity << 1);
+  // Without memory the run has failed.
+  if (used == capacity) return;
   const r = ring + used * ROW_BYTES;
   used++;
   count(ROWS);

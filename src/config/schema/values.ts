@@ -101,8 +101,12 @@ export const cpuList = text('a list of CPUs', '"0-3,8"', units.CPU_LIST_PATTERN,
 
 /** A whole number within bounds. */
 export function count(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
-  const bounds = maximum >= 0xffffffff ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
-  const error = (issue: { input?: unknown }) => `expected a whole number ${bounds}, got ${show(issue.input)}`;
+  const bounds = `from ${minimum} to ${maximum}`;
+  const error = ({ input }: { input?: unknown }) => {
+    const isLarge = typeof input === 'number' && input > maximum;
+    const expected = maximum >= 0xffffffff && !isLarge ? `of at least ${minimum}` : bounds;
+    return `expected a whole number ${expected}, got ${show(input)}`;
+  };
   return z.int({ error }).min(minimum, { error }).max(maximum, { error });
 }
 
