@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as abi from '../../assembly/abi.js';
 import { configFrom } from '../../src/config/load.js';
+import { ConfigError } from '../../src/config/mistakes.js';
 import { resolveConfig } from '../../src/config/resolve.js';
-import type { ConfigInput } from '../../src/config/schema.js';
+import type { ConfigInput, ResolvedConfig } from '../../src/config/schema.js';
 import { encode } from '../../src/engine/encode.js';
 import { Simulation } from '../../src/engine/simulation.js';
 import { type Decision, Kernel, type KernelConfig, type Outcome } from './kernel.js';
@@ -131,8 +132,8 @@ export function inputOf(config: KernelConfig): ConfigInput {
 class Engine {
   readonly #simulation: Simulation;
 
-  constructor(input: ConfigInput) {
-    this.#simulation = new Simulation(encode(resolveConfig(configFrom(input))));
+  constructor(config: ResolvedConfig) {
+    this.#simulation = new Simulation(encode(config));
   }
 
   /** Decisions up to an instant, and how the run stands there. */
@@ -296,10 +297,22 @@ function compareDecisions(engine: Decision[], reference: Decision[]): void {
   }
 }
 
-/** Runs both and stops at the first difference. Returns the number of decisions. */
+/** undefined if it is refused, as one in which tasks must wait for ever. */
+function resolved(input: ConfigInput): ResolvedConfig | undefined {
+  try {
+    return resolveConfig(configFrom(input));
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+/** Runs both and stops at the first difference. Returns the number of decisions, 0 for a config that is refused. */
 export function compare(config: KernelConfig, instants = 16): number {
+  const input = resolved(inputOf(config));
+  if (input === undefined) return 0;
   const kernel = new Kernel(config);
-  const engine = new Engine(inputOf(config));
+  const engine = new Engine(input);
   let decisions = 0;
   for (let i = 1; kernel.outcome === 'running'; i++) {
     const until = i <= instants ? Math.floor((config.horizon * i) / instants) : Number.MAX_SAFE_INTEGER;
