@@ -493,6 +493,12 @@ test('whatever stands anywhere in a config, it is accepted or refused, and nothi
   );
 });
 
+test('a name that every JavaScript object has is no program', () => {
+  assert.equal(mistakesIn('workload: {tasks: [{name: a, program: toString}]}'), [
+    'c.yaml:1:39 workload.tasks[0].program: unknown program "toString"; there is no program',
+  ]);
+});
+
 test('aliases and tags that mean nothing are refused', () => {
   assert.match(mistakesIn(`${ONE_JOB}\nname: *label`)[0], /Unresolved alias/);
   assert.match(mistakesIn(`${ONE_JOB}\nname: !label x`)[0], /^c\.yaml:2:7: Unresolved tag: !label/);

@@ -1,7 +1,7 @@
 // Programs that would wait for ever, or lose a job, whatever the schedule: jobs finished that were never received or received
 // on top of another, barriers with more parties than tasks come, events that nobody signals.
 
-import { programHas } from './check.js';
+import { programHas, stepsNamed } from './check.js';
 import type { Mistakes, Path } from './mistakes.js';
 import type { Config, Step } from './schema.js';
 
@@ -25,7 +25,8 @@ class JobFlow {
 
   program(program: string | Step[], path: Path, holding: Holding): void {
     if (typeof program !== 'string') this.#steps(program, path, holding);
-    else this.#steps(this.#workload.programs[program] ?? [], ['workload', 'programs', program], holding);
+    else
+      this.#steps(stepsNamed(this.#workload.programs, program), ['workload', 'programs', program], holding);
   }
 
   #say(path: Path, message: string): void {

@@ -77,6 +77,11 @@ function checkNesting(steps: readonly Step[], path: Path, depth: number, mistake
   });
 }
 
+/** Steps of a named program; none if there is no such program, which is a mistake of its own ("toString" is none either). */
+export function stepsNamed(programs: Workload['programs'], name: string): Step[] {
+  return Object.hasOwn(programs, name) ? programs[name] : [];
+}
+
 /** Whether the program, with the programs it forks, has a step that satisfies `matches`. */
 export function programHas(
   program: string | Step[],
@@ -90,7 +95,7 @@ export function programHas(
       if (seen.has(part)) return;
       seen.add(part);
     }
-    walkSteps(typeof part === 'string' ? (programs[part] ?? []) : part, [], (step) => {
+    walkSteps(typeof part === 'string' ? stepsNamed(programs, part) : part, [], (step) => {
       found ||= matches(step);
       if (typeof step !== 'string' && 'fork' in step && typeof step.fork.program === 'string') {
         search(step.fork.program);
