@@ -1,7 +1,7 @@
 // The sched_ext core: what the kernel does around a policy's callbacks (kernel/sched/ext.c). Policies call the
 // functions in the second half, which carry the names of the kfuncs.
 
-import { KERNEL_7_3, P_ENQ_LAST, P_KERNEL, P_POLICY, POLICY_NONE, STATE_LOCAL } from '../abi';
+import { KERNEL_6_12, KERNEL_7_3, P_ENQ_LAST, P_KERNEL, P_POLICY, POLICY_NONE, POLICY_PROCESSOR_SHARING, STATE_LOCAL } from '../abi';
 import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, SCRATCH_MASK } from '../core/layout';
@@ -64,6 +64,8 @@ export const KICK_PREEMPT: u32 = 2;
 export let extEnabled: bool = false;
 let enqLast: bool = false;
 let dequeueOnLeave: bool = false;
+/** Before 6.12 a task that is moved to another CPU leaves one run queue and joins another, as if it slept in between. */
+let quiescentOnMigration: bool = false;
 /** CPU whose dispatch() is running. */
 let dispatchCpu: u32 = 0;
 /** Tasks that dispatch() has moved so far. */
@@ -78,6 +80,8 @@ export function extInit(): void {
   extEnabled = param(P_POLICY) != POLICY_NONE;
   enqLast = param(P_ENQ_LAST) != 0;
   dequeueOnLeave = param(P_KERNEL) >= KERNEL_7_3;
+  // The ideal server of processor sharing has no CPUs that its work moves between.
+  quiescentOnMigration = param(P_KERNEL) < KERNEL_6_12 && param(P_POLICY) != POLICY_PROCESSOR_SHARING;
   dispatchMoved = 0;
 }
 
@@ -244,9 +248,16 @@ export function extSetAffinity(t: u32, mask: u32): void {
 /** Enqueues a task on the lowest CPU of its mask. */
 function moveToAllowed(t: u32): void {
   const cpu = maskFirstAnd(maskAddress(load<u32>(t, TASK_MASK)), maskAddress(0)) as u32;
-  taskMove(t, cpu);
+  migrate(t, cpu);
   doEnqueue(t, cpu, 0);
   if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(cpu);
+}
+
+/** move_remote_task_to_local_dsq(), move_queued_task(): deactivate_task() on one run queue, activate_task() on another. */
+function migrate(t: u32, cpu: u32): void {
+  if (quiescentOnMigration) opsQuiescent(t);
+  taskMove(t, cpu);
+  if (quiescentOnMigration) opsRunnable(t, 0);
 }
 
 // ---- what policies call ---------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ function dispatchEnqueue(d: u32, t: u32, flags: u32): void {
   if (!dsqIsLocal(d)) return;
   const cpu = d >> (31 - clz(dsqLocal(1)));
   if (!allowed(t, cpu)) fail(FAIL_LOCAL_AFFINITY, load<u32>(t, TASK_PID), cpu, load<u32>(t, TASK_MASK));
-  if (load<u32>(t, TASK_CPU) != cpu) taskMove(t, cpu);
+  if (load<u32>(t, TASK_CPU) != cpu) migrate(t, cpu);
   const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
   if (curr == 0) {
     wakeIdleCpu(cpu);
@@ -315,7 +326,7 @@ function consume(d: u32, cpu: u32): bool {
   if (t == 0) return false;
   if (dequeueOnLeave && d > DSQ_GLOBAL) opsDequeue(t);
   dsqRemove(t);
-  if (load<u32>(t, TASK_CPU) != cpu) taskMove(t, cpu);
+  if (load<u32>(t, TASK_CPU) != cpu) migrate(t, cpu);
   dsqPushTail(dsqLocal(cpu), t);
   return true;
 }

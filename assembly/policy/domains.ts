@@ -15,7 +15,7 @@ import { nrDomains } from './mapping';
 // Task state: u32 enqueue count, u32 sleeps since stamp, u32 sleeps per second (0 = none measured), u64 stamp.
 const ENQUEUE_COUNT: usize = TASK_CLASS_STATE + 0;
 const SLEEP_COUNT: usize = TASK_CLASS_STATE + 4;
-const SLEEP_FREQUENCY: usize = TASK_CLASS_STATE + 8;
+export const SLEEP_FREQUENCY: usize = TASK_CLASS_STATE + 8;
 const SLEEP_STAMP: usize = TASK_CLASS_STATE + 16;
 
 const SECOND: u64 = 1000000000;

@@ -1,7 +1,7 @@
 // Entry of the module under test in test/dsq-*.test.ts (built by test/support/units.ts): dispatch queues and the sched_ext
 // core around them, without a clock: a test says which CPU picks, puts back and is kicked. The policy is global FIFO.
 
-import { P_ENQ_LAST, P_POLICY, P_SLICE_NS, POLICY_GLOBAL_FIFO } from '../../assembly/abi';
+import { P_ENQ_LAST, P_KERNEL, P_POLICY, P_RESET_EVERY, P_SLICE_NS, POLICY_DOMAINS, POLICY_GLOBAL_FIFO } from '../../assembly/abi';
 import { failure, failureReset } from '../../assembly/core/failure';
 import { CPU_SHIFT, CPUS, IDLE_MASK, MASKS, ONLINE_MASK, PARAMS, RESCHED_MASK } from '../../assembly/core/layout';
 import { CPU_CURR } from '../../assembly/kernel/cpu';
@@ -19,7 +19,7 @@ import {
   dsqReset,
   dsqUser,
 } from '../../assembly/kernel/dsq';
-import { eventsReset } from '../../assembly/kernel/events';
+import { eventsReset, setNow } from '../../assembly/kernel/events';
 import {
   dsqInsert,
   dsqInsertByVtime,
@@ -43,6 +43,7 @@ import {
   taskAllocate,
   tasksReset,
 } from '../../assembly/kernel/task';
+import { SLEEP_FREQUENCY } from '../../assembly/policy/domains';
 import { opsInit } from '../../assembly/policy/ops';
 import { mappingLoad } from '../../assembly/policy/mapping';
 import { CLASS_EXT } from '../../assembly/abi';
@@ -77,6 +78,26 @@ export function setEnqLast(): void {
   store<u64>(PARAMS + ((P_ENQ_LAST as usize) << 3), 1);
   extInit();
   store<u64>(PARAMS + ((P_ENQ_LAST as usize) << 3), 0);
+}
+
+/** The domains policy in a kernel version from time 0 on, which counts how often a task is quiescent. */
+export function countQuiescent(kernel: u32): void {
+  store<u64>(PARAMS + ((P_POLICY as usize) << 3), POLICY_DOMAINS);
+  store<u64>(PARAMS + ((P_KERNEL as usize) << 3), kernel);
+  store<u64>(PARAMS + ((P_RESET_EVERY as usize) << 3), 10);
+  setNow(0);
+  extInit();
+  opsInit();
+  store<u64>(PARAMS + ((P_KERNEL as usize) << 3), 0);
+}
+
+export function setTime(time: u64): void {
+  setNow(time);
+}
+
+/** As the domains policy measures it, per second; 0 = not yet. */
+export function sleepFrequency(t: u32): u32 {
+  return load<u32>(t, SLEEP_FREQUENCY);
 }
 
 export function setMask(index: u32, bits: u64): void {

@@ -407,6 +407,13 @@ export class Kernel {
     task.moved = true;
   }
 
+  /** A queued task changes CPUs: in the kernel modelled, 6.11, it is quiescent on the way. */
+  #migrate(task: Task, cpu: number): void {
+    if (task.cpu === cpu) return;
+    this.policy.quiescent?.(task);
+    this.#move(task, cpu);
+  }
+
   #activate(task: Task, cpu: number, wakeup: boolean): void {
     task.state = 'runnable';
     task.waitsFor = undefined;
@@ -434,7 +441,7 @@ export class Kernel {
 
   #appendLocal(task: Task, id: number): void {
     this.local[id].append(task);
-    this.#move(task, id);
+    this.#migrate(task, id);
     const cpu = this.cpus[id];
     if (cpu.current === undefined) this.#wakeCpu(cpu);
   }
@@ -519,7 +526,7 @@ export class Kernel {
   /** Off a CPU that it may not use any more, to the lowest that it may. */
   #placeAnew(task: Task): void {
     const id = Math.min(...task.mask!);
-    this.#move(task, id);
+    this.#migrate(task, id);
     const wasIdle = this.cpus[id].current === undefined;
     this.#enqueue(task, id, false);
     if (wasIdle) this.#wakeCpu(this.cpus[id]);
@@ -791,7 +798,7 @@ export class Kernel {
     const task = dsq.firstAllowed(this.#dispatchCpu);
     if (task === undefined) return false;
     dsq.remove(task);
-    this.#move(task, this.#dispatchCpu);
+    this.#migrate(task, this.#dispatchCpu);
     this.local[this.#dispatchCpu].append(task);
     this.#dispatched = true;
     return true;
