@@ -1,5 +1,10 @@
 // The record of decisions: every wake-up, and every beginning and end of a stay on a CPU, in order.
 
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { simulate } from '../src/index.js';
@@ -62,6 +67,26 @@ test('nothing is recorded unless asked for, and recording changes nothing', asyn
   const recorded = await simulate({ ...config, output: { decisions: true } });
   assert.is(plain.decisions, undefined);
   assert.equal(recorded.metrics, plain.metrics);
+});
+
+test('vtime run --out keeps them beside the results', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vtime-decisions-'));
+  const config = join(folder, 'config.json');
+  const out = join(folder, 'out');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      machine: 'ideal-1',
+      policy: 'global-fifo',
+      output: { decisions: true },
+      workload: { tasks: [{ name: 'a', program: [{ run: '1ms' }] }] },
+    }),
+  );
+  execFileSync(process.execPath, ['bin/vtime.js', 'run', config, '--quiet', '--out', out]);
+  const [file] = readdirSync(join(out, 'decisions'));
+  // It wakes, runs and stops.
+  assert.is(tableFromIPC(readFileSync(join(out, 'decisions', file))).numRows, 3);
+  rmSync(folder, { recursive: true });
 });
 
 test.run();

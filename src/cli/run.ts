@@ -1,5 +1,6 @@
 // vtime run: one simulation, its summary on stdout.
 
+import { join } from 'node:path';
 import { tableToIPC } from 'apache-arrow';
 import { Command } from 'commander';
 import { placesOf } from '../config/mistakes.js';
@@ -37,6 +38,9 @@ async function keep(out: string, plan: Plan, result: SimulationResult, started: 
     const rows = invocationsFile(out, place);
     if (rows !== undefined && result.invocations !== undefined) {
       await keepFile(rows, tableToIPC(result.invocations, 'file'));
+    }
+    if (result.decisions !== undefined) {
+      await keepFile(join(out, 'decisions', `${place.cell_id}.arrow`), tableToIPC(result.decisions, 'file'));
     }
     const info = runInfo(plan.config, started, 1, result.metrics.events, {
       total: 1,

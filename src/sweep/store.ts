@@ -7,6 +7,7 @@
 //   histograms.arrow   one row per cell, kind and class
 //   run.json           what depends on the day and the machine: wall time, workers, versions; and the config
 //   invocations/       with output.invocations: <cell_id>.<all|sample-n>.arrow
+//   decisions/         of a single run with output.decisions: <cell_id>.arrow
 //   lock               names the process that writes here, as long as it does (lock.ts)
 //   failed/            <cell_id>.model: what the engine was given when it failed, to reproduce it
 //

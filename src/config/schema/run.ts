@@ -40,7 +40,9 @@ export const output = section({
     .describe('Rows of single invocations.'),
   decisions: flag()
     .default(false)
-    .describe('Rows of every decision of the scheduler: wake-ups, and tasks that begin and cease to run.'),
+    .describe(
+      'Rows of every decision of the scheduler: wake-ups, and tasks that begin and cease to run. Of single runs; a sweep keeps none.',
+    ),
   digest: flag().default(true).describe('A digest over the whole schedule.'),
 });
 
