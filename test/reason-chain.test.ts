@@ -3,8 +3,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chainLines } from '../src/engine/chain-text.js';
-import { type ChainStep, type ConfigInput, simulate } from '../src/index.js';
-import { configFile, vtime } from './support/sweeps.js';
+import { type ChainStep, type ConfigInput, readStore, runSweep, simulate } from '../src/index.js';
+import { configFile, freshFolder, vtime } from './support/sweeps.js';
 
 async function chainOf(config: ConfigInput): Promise<ChainStep[]> {
   const { reason } = await simulate(config);
@@ -74,6 +74,17 @@ test('the terminal shows the chain on stderr, and the JSON holds it', async () =
   assert.match(stderr, / {2}task "low" \(pid 3, ext, allowed CPU 0\): runnable in user DSQ 0 for 7\.499 s/);
   assert.match(stderr, /since then CPU 0 dispatched 1,87\d × task "high\/\d" \(pid \d\) from its local DSQ/);
   assert.is(JSON.parse(stdout).reason.chain[0].who, 'task "low" (pid 3)');
+});
+
+test('a store and its report hold the chain', async () => {
+  const out = freshFolder();
+  await runSweep(STARVED, { out, workers: 1 });
+  const { cells } = await readStore(out);
+  const [cell] = cells;
+  if (cell.outcome === 'failed') throw new Error(cell.error.message);
+  assert.equal(cell.reason, (await simulate(STARVED)).reason);
+  const { stdout } = await vtime('report', out, '--quiet');
+  assert.match(stdout, 'task "low" (pid 3, ext, allowed CPU 0): runnable in user DSQ 0');
 });
 
 test('a cycle of waits is named, whoever else waits', async () => {

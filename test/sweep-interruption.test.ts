@@ -11,21 +11,21 @@ import { type ConfigInput, runSweep } from '../src/index.js';
 import { configFile, freshFolder, node, SPLIT, tableHashes } from './support/sweeps.js';
 import { failure } from './support/traces.js';
 
-/** 3 domain counts × 14 seeds = 42 cells, with a file of rows each. */
-const CELLS = 42;
+/** 3 domain counts × 10 seeds = 30 cells, with a file of rows each. */
+const CELLS = 30;
+/** Stops of one store. */
+const RUNS = 4;
 const MANY: ConfigInput = {
   ...SPLIT,
   run: { horizon: '1000s', warmup: '10s' },
   output: { invocations: 'sample:50' },
-  sweep: { ...SPLIT.sweep, replications: 14 },
+  sweep: { ...SPLIT.sweep, replications: 10 },
 };
 const config = configFile(MANY);
 const command = (out: string) => ['bin/vtime.js', 'sweep', config, '-o', out, '--workers', '2', '--quiet'];
 
 const whole = freshFolder();
-const begun = performance.now();
 assert.is((await node(command(whole))).code, 0);
-const duration_ms = performance.now() - begun;
 const expected = tableHashes(whole);
 
 /** Cell ids of the journal, in order; what follows the last newline is a line that was cut short. */
@@ -36,13 +36,22 @@ function finishedCells(out: string): string[] {
   return lines.map((line) => JSON.parse(line.slice(17)).cell_id);
 }
 
-/** Sweeps and sends the signal after a time; returns the exit code, null if the process was killed. */
-function stopAfter(
+/** Sweeps, and sends the signal a time after that many cells are in the journal; the exit code is null if it was killed. */
+async function stopAfter(
   out: string,
   signal: NodeJS.Signals,
+  cells: number,
   delay_ms: number,
 ): Promise<{ code: number | null; stderr: string }> {
-  return node(command(out), (kill) => setTimeout(() => kill(signal), delay_ms));
+  let running = true;
+  const run = node(command(out), async (kill) => {
+    while (running && (!existsSync(join(out, 'lock')) || finishedCells(out).length < cells)) await sleep(10);
+    await sleep(delay_ms);
+    kill(signal);
+  });
+  const finished = await run;
+  running = false;
+  return finished;
 }
 
 /** Sweeps until one run is not stopped, and checks what each run found and left. */
@@ -50,17 +59,21 @@ async function stopUntilDone(signal: NodeJS.Signals, stopped: number | null): Pr
   const out = freshFolder();
   let stops = 0;
   let before: string[] = [];
-  for (let run = 0; run < 5; run++) {
-    // Anywhere between the start and the end of what a whole sweep takes: in the cells mostly, in writing the tables too.
-    const delay_ms = duration_ms * (0.3 + 0.7 * Math.random());
-    const { code, stderr } = await stopAfter(out, signal, delay_ms);
+  for (let run = 0; run < RUNS; run++) {
+    // Anywhere between the start and the writing of the tables; a cell takes some 10 ms.
+    const cells = Math.floor((CELLS + 1) * ((run + Math.random()) / RUNS));
+    const delay_ms = 20 * Math.random();
+    const { code, stderr } = await stopAfter(out, signal, cells, delay_ms);
     const after = finishedCells(out);
     assert.equal(after.slice(0, before.length), before, 'finished cells stay');
-    assert.is(new Set(after).size, after.length, `no cell twice; stopped after ${delay_ms} ms`);
+    assert.is(
+      new Set(after).size,
+      after.length,
+      `no cell twice; stopped ${delay_ms} ms after ${cells} cells`,
+    );
     before = after;
     if (code === 0) break;
-    // A signal that comes before the sweep listens for it ends the process.
-    if (code !== null || existsSync(out)) assert.is(code, stopped, stderr);
+    assert.is(code, stopped, stderr);
     stops++;
   }
   const { code, stderr } = await node(command(out));
@@ -68,6 +81,7 @@ async function stopUntilDone(signal: NodeJS.Signals, stopped: number | null): Pr
   const cells = finishedCells(out);
   assert.equal([cells.length, new Set(cells).size], [CELLS, CELLS]);
   assert.equal(tableHashes(out), expected, `after ${stops} stops`);
+  assert.ok(stops > 1, `${stops} stops`);
   assert.equal(readdirSync(out).sort(), [
     'classes.arrow',
     'histograms.arrow',
