@@ -1,5 +1,6 @@
 // Service orders and fluid service by hand: single jobs on ideal machines, ends to the nanosecond.
 
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConfigInput, StepInput } from '../src/config/schema.js';
@@ -164,6 +165,61 @@ test('processor sharing needs an ideal machine', async () => {
     (reason) => reason,
   );
   assert.match(error.message, /policy: processor-sharing has no costs and one speed/);
+});
+
+/** Fluid sharing, the obvious way: from event to event, with the work left of every job. Responses in ns. */
+function fluidReference(jobs: readonly { at: number; run: number }[], cpus: number): number[] {
+  const left = jobs.map(({ run }) => run);
+  const ends = jobs.map(() => Number.NaN);
+  let now = 0;
+  for (;;) {
+    const present = jobs.flatMap(({ at }, i) => (at <= now && Number.isNaN(ends[i]) ? [i] : []));
+    const coming = jobs.filter(({ at }) => at > now).map(({ at }) => at);
+    if (present.length === 0 && coming.length === 0) return ends.map((end, i) => end - jobs[i].at);
+    const rate = Math.min(1, cpus / Math.max(1, present.length));
+    const firstEnd = now + Math.min(...present.map((i) => left[i])) / rate;
+    const next = Math.min(firstEnd, ...coming);
+    for (const i of present) {
+      left[i] -= (next - now) * rate;
+      // Rounding leaves less than a thousandth of a ns.
+      if (left[i] < 1e-3) ends[i] = next;
+    }
+    now = next;
+  }
+}
+
+test('processor sharing of any jobs is that of a reference, within 2 ns', async () => {
+  const job = fc.record({
+    at: fc.integer({ min: 0, max: 50_000 }),
+    run: fc.integer({ min: 1, max: 20_000 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(job, { minLength: 1, maxLength: 25 }),
+      fc.integer({ min: 1, max: 4 }),
+      async (jobs, cpus) => {
+        const { classes } = await simulate({
+          machine: `ideal-${cpus}`,
+          policy: 'processor-sharing',
+          workload: {
+            arrivals: jobs.map(({ at, run }, i) => ({
+              name: `job${i}`,
+              interarrival: '0s',
+              start: `${at}ns`,
+              max_arrivals: 1,
+              spawn: { program: [{ run: `${run}ns` }] },
+            })),
+          },
+        });
+        const expected = fluidReference(jobs, cpus);
+        classes.forEach(({ latency_ms }, i) => {
+          const deviation = Math.abs(latency_ms.max * 1e6 - expected[i]);
+          assert.ok(deviation <= 2, `job ${i}: ${latency_ms.max * 1e6} ns, expected ${expected[i]}`);
+        });
+      },
+    ),
+    { seed: 1, numRuns: 200 },
+  );
 });
 
 test('vacations: a task with an idle program is not there when a job comes', async () => {
