@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { VtimeError } from '../errors.js';
-import { checkAffinityTargets, checkWorkload, runsForever } from './check.js';
+import { checkAffinityTargets, checkWorkload, programHas, runsForever } from './check.js';
 import { checkWaits } from './check-waits.js';
 import { loadMachine, type Machine } from './machine.js';
 import { ConfigError, Mistakes, placesOf } from './mistakes.js';
@@ -15,6 +15,7 @@ import type {
   ResolvedMachine,
   ResolvedRun,
   ResolvedServerless,
+  Step,
 } from './schema.js';
 import { durationNs, formatDuration, milliwatts } from './units.js';
 
@@ -280,6 +281,20 @@ export function resolveConfig(config: Config): ResolvedConfig {
   checkDomains(policy, cpus, mistakes);
   if (policy.name === 'central' && policy.cpu >= cpus) {
     mistakes.add(['policy', 'cpu'], `the machine has CPUs 0-${cpus - 1}, not ${policy.cpu}`);
+  }
+  // A poll has no end that could be computed, and would keep its CPU from those it waits for.
+  const polls = (step: Step) =>
+    typeof step !== 'string' &&
+    ('spin' in step ||
+      'spin_until' in step ||
+      'spin_share' in step ||
+      /"(join|wait)":"spin"/.test(JSON.stringify(step)));
+  const given = [...workload.tasks, ...workload.arrivals.flatMap(({ spawn }) => spawn ?? [])];
+  if (
+    policy.name === 'processor-sharing' &&
+    given.some(({ program }) => programHas(program, workload.programs, polls))
+  ) {
+    mistakes.add(['policy'], 'processor-sharing serves work, and a program here polls');
   }
   if (policy.name === 'processor-sharing' && !machine.profile.startsWith('ideal-')) {
     mistakes.add(['policy'], 'processor-sharing has no costs and one speed: it needs an ideal machine');
