@@ -719,16 +719,35 @@ export const WAIT_EVENT: u32 = 7;
 export const WAIT_BLOCK: u32 = 8;
 export const WAIT_JOIN: u32 = 9;
 export const WAIT_JOBS: u32 = 10;
+/** The task has exited. */
+export const WAIT_EXIT: u32 = 11;
 
 /** Kinds of decisions, in the schedule digest and in the record of decisions. */
 export const DECISION_WAKE: u32 = 1;
 export const DECISION_RUN: u32 = 2;
 export const DECISION_STOP: u32 = 3;
+// Recorded only if P_DECISIONS is DECISIONS_DETAILED, for `vtime explain --task`; a value takes the statistics class's place.
+/** The task is put into the DSQ with this number (local ones first, by CPU; then the global one, then user DSQs). */
+export const DECISION_DSQ: u32 = 4;
+/** The running task leaves its CPU to wait: WAIT_… kind | (place + 1) << 8, of WAIT_SLEEP 1 << 8 for a disk. */
+export const DECISION_WAIT: u32 = 5;
+/** The task begins to run next: what the switch costs, ns, and how long its CPU has been leaving an idle state, ns. */
+export const DECISION_COST: u32 = 6;
+export const DECISION_COLD: u32 = 7;
+/** The task polls from now on, like DECISION_WAIT; 0: no longer. */
+export const DECISION_POLL: u32 = 8;
+/** The waiting task's cgroup is throttled on its CPU: 1, or 0 = no longer. */
+export const DECISION_QUOTA: u32 = 9;
+/** The waiting task belongs to this CPU from now on. */
+export const DECISION_MOVE: u32 = 10;
+export const DECISIONS_DETAILED: u32 = 2;
 
-// A recorded decision, 24 B: u64 time, u32 task slot, u32 statistics class, u16 CPU, u8 kind, u8 1 if the task is runnable.
+// A recorded decision, 24 B: u64 time, u32 task slot, u32 statistics class, u16 CPU, u8 kind, u8 1 if the task is runnable +
+// 2 × its scheduling class.
 export const DECISION_BYTES: u32 = 24;
 export const DECISION_TASK: u32 = 8;
 export const DECISION_CLASS: u32 = 12;
+export const DECISION_VALUE: u32 = 12;
 export const DECISION_CPU: u32 = 16;
 export const DECISION_KIND: u32 = 18;
 export const DECISION_QUEUED: u32 = 19;

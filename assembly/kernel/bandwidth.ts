@@ -5,11 +5,12 @@
 // CPU time is charged when the kernel charges it: at ticks and switches, so that a CPU may overdraw by a tick, which the
 // next period pays. With exact slice expiry a CPU stops the moment its runtime is used up.
 
-import { CLASS_EXT, STATE_PREEMPTED, STATE_QUOTA, STATE_WAKING } from '../abi';
+import { CLASS_EXT, DECISION_QUOTA, STATE_PREEMPTED, STATE_QUOTA, STATE_WAKING } from '../abi';
 import { fail, FAIL_WHEEL } from '../core/failure';
 import { CGROUP_SHIFT, CGROUPS, CPU_SHIFT } from '../core/layout';
 import { deliver, DELIVERY_PERIOD, DELIVERY_SLACK } from '../workload/delivery';
 import { CPU_CURR } from './cpu';
+import { detailing, recordDetail } from './decisions';
 import { now, resched } from './events';
 import { cpuRq, RQ_CURR, RQ_NR_ENTITIES, RQ_NR_RUNNING, RQ_OLDEST, SE_NEWER, SE_ON_RQ } from './fairrq';
 import {
@@ -154,8 +155,9 @@ function noteJobs(g: u32, cpu: u32): void {
   }
 }
 
-/** Puts the job of the waiting task t into the state that its cgroup's throttling means. */
+/** Puts the job of the waiting task t, if it has one, into the state that its cgroup's throttling means. */
 export function noteQuota(t: u32, cpu: u32): void {
+  if (detailing) recordDetail(DECISION_QUOTA, t, throttledOn(t, cpu) ? 1 : 0);
   const flags = load<u16>(t, TASK_FLAGS);
   if ((flags & FLAG_MAIN) == 0) return;
   const j = load<u32>(t, TASK_JOB);

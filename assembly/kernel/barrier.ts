@@ -8,6 +8,8 @@
 //    16  u32 owner          task that forked the family
 //    20  u32 signalled      event: already happened
 
+import { DECISION_POLL } from '../abi';
+import { detailing, recordDetail } from './decisions';
 import { BARRIERS, BARRIER_SHIFT, CPU_SHIFT, MAX_BARRIERS } from '../core/layout';
 import { fail, FAIL_BARRIERS } from '../core/failure';
 import { CPU_CURR } from './cpu';
@@ -87,6 +89,7 @@ export function releaseWaiter(t: u32, wakerCpu: i32, wakerTask: u32): void {
     wakeUp(t, wakerCpu, wakerTask);
     return;
   }
+  if (detailing) recordDetail(DECISION_POLL, t, 0);
   const c = load<u32>(t, TASK_CPU) << CPU_SHIFT;
   if (load<u32>(c, CPU_CURR) == t) {
     updateCurr(c);

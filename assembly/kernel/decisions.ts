@@ -2,24 +2,36 @@
 // filled only if the model asks for it. The host empties it between slices; an event that decides more than there is room
 // for makes it grow, so nothing is lost.
 
-import { DECISION_BYTES, DECISION_CLASS, DECISION_CPU, DECISION_KIND, DECISION_QUEUED, DECISION_TASK } from '../abi';
+import {
+  DECISION_BYTES,
+  DECISION_CLASS,
+  DECISION_CPU,
+  DECISION_KIND,
+  DECISION_QUEUED,
+  DECISION_TASK,
+  DECISION_VALUE,
+  DECISIONS_DETAILED,
+} from '../abi';
 import { arenaAllocate } from '../core/arena';
 import { TASK_SHIFT } from '../core/layout';
 import { now } from './events';
-import { FLAG_QUEUED, TASK_FLAGS, TASK_STATS } from './task';
+import { FLAG_QUEUED, TASK_CLASS, TASK_CPU, TASK_FLAGS, TASK_STATS } from './task';
 
 /** Records after which the host is asked to empty it. */
 const FULL: u32 = 1 << 15;
 
+/** Who asks for it wants to know where a task's time goes: queues, waits, costs. */
+export let detailing: bool = false;
 let records: usize = 0;
 let capacity: u32 = 0;
 let used: u32 = 0;
 
-export function decisionsInit(recording: bool): void {
+export function decisionsInit(recording: u64): void {
+  detailing = recording == DECISIONS_DETAILED;
   used = 0;
   capacity = 0;
   records = 0;
-  if (recording) grow(FULL << 1);
+  if (recording != 0) grow(FULL << 1);
 }
 
 function grow(to: u32): void {
@@ -42,7 +54,13 @@ export function recordDecision(kind: u32, cpu: u32, t: u32): void {
   store<u32>(r, load<u32>(t, TASK_STATS), DECISION_CLASS);
   store<u16>(r, cpu as u16, DECISION_CPU);
   store<u8>(r, kind as u8, DECISION_KIND);
-  store<u8>(r, (load<u16>(t, TASK_FLAGS) & FLAG_QUEUED) != 0 ? 1 : 0, DECISION_QUEUED);
+  store<u8>(r, (((load<u16>(t, TASK_FLAGS) & FLAG_QUEUED) != 0 ? 1 : 0) | (load<u8>(t, TASK_CLASS) << 1)) as u8, DECISION_QUEUED);
+}
+
+/** Only if `detailing`. */
+export function recordDetail(kind: u32, t: u32, value: u64): void {
+  recordDecision(kind, load<u32>(t, TASK_CPU), t);
+  store<u32>(records + ((used - 1) as usize) * DECISION_BYTES, min(value, u32.MAX_VALUE as u64) as u32, DECISION_VALUE);
 }
 
 // @ts-ignore: decorator

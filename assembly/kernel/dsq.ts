@@ -7,6 +7,8 @@
 //
 // A FIFO is a doubly linked list through the task records, a vtime queue a tree (kernel/tree.ts) over the same fields.
 
+import { DECISION_DSQ } from '../abi';
+import { detailing, recordDetail } from './decisions';
 import { explainedTask, explainQueued } from './explain';
 import { DSQS, DSQ_SHIFT, MAX_CPUS } from '../core/layout';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_MIXED_DSQ, FAIL_VTIME_INTO_BUILTIN } from '../core/failure';
@@ -78,6 +80,7 @@ function admit(d: u32, t: u32, kind: u32): bool {
     store<u32>(d, kind, DSQ_KIND);
   }
   if (t == explainedTask) explainQueued(d);
+  if (detailing) recordDetail(DECISION_DSQ, t, d >> DSQ_SHIFT);
   store<u32>(t, d, TASK_DSQ);
   store<u32>(d, load<u32>(d, DSQ_NR) + 1, DSQ_NR);
   return true;

@@ -1,6 +1,7 @@
 // What the kernel does when the watchdog ejects a scheduler: every ext task becomes fair, and the run goes on.
 
-import { CLASS_EXT, CLASS_FAIR } from '../abi';
+import { detailing, recordDetail } from './decisions';
+import { CLASS_EXT, CLASS_FAIR, DECISION_MOVE } from '../abi';
 import { FALLBACK_NS, setCounter } from '../core/counters';
 import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
 import { CPU_CURR } from './cpu';
@@ -39,6 +40,7 @@ export function fallBackToFair(): void {
     noteFairTask(1);
     if ((load<u16>(t, TASK_FLAGS) & FLAG_QUEUED) == 0) continue;
     const cpu = load<u32>(t, TASK_CPU);
+    if (detailing) recordDetail(DECISION_MOVE, t, 0);
     fairEnqueue(t, cpu, false, true);
     if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) fairSetNext(cpu, t);
   }

@@ -4,6 +4,7 @@
 // An instruction is 16 B: u8 op, u8 flags, u16 register, u32 a, u64 value (abi.ts, OP_…).
 
 import {
+  DECISION_POLL,
   FLAG_DRAW,
   FLAG_OF_JOB,
   FLAG_OVERHEAD,
@@ -38,6 +39,7 @@ import {
   STATE_QUEUED,
   STATE_RUNNING,
   STATE_SIBLINGS,
+  WAIT_SLEEP,
 } from '../abi';
 import { count, INSTRUCTIONS } from '../core/counters';
 import { drawValue } from '../core/distribution';
@@ -56,6 +58,7 @@ import {
   releaseWaiter,
 } from './barrier';
 import { CPU_WORK_BEGIN } from './cpu';
+import { detailing, recordDetail } from './decisions';
 import { now, resched, timerSet } from './events';
 import { extSetAffinity, extYield } from './ext';
 import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
@@ -104,6 +107,7 @@ import {
   TASK_WORK,
   taskSlots,
 } from './task';
+import { waitCause } from './waits';
 
 // Waits that are found by the task that ends them, not by a list: kept in TASK_WAIT_NEXT, where no handle is as large.
 export const WAITS_IN_JOIN: u32 = NONE;
@@ -443,6 +447,7 @@ function setAffinity(t: u32, mask: u32): void {
 // @ts-ignore: decorator
 @inline
 function poll(t: u32, mode: u8): void {
+  if (detailing) recordDetail(DECISION_POLL, t, mode == MODE_SPIN ? WAIT_SLEEP : waitCause(t));
   store<u8>(t, mode, TASK_MODE);
   store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_POLLED) as u16, TASK_FLAGS);
 }

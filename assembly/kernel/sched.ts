@@ -2,7 +2,7 @@
 // above ext above idle). Names follow kernel/sched/core.c. One event may ask several CPUs to reschedule; they do so in CPU order before
 // the next event (runResched), so nothing here recurses.
 
-import { CLASS_EXT, CLASS_FAIR, CLASS_REALTIME, DECISION_RUN, DECISION_STOP, DECISION_WAKE, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING } from '../abi';
+import { CLASS_EXT, CLASS_FAIR, CLASS_REALTIME, DECISION_COLD, DECISION_COST, DECISION_MOVE, DECISION_POLL, DECISION_RUN, DECISION_STOP, DECISION_WAIT, DECISION_WAKE, FLAG_DISK, HISTOGRAM_KINDS, HISTOGRAM_RESPONSE, HISTOGRAM_STINT, HISTOGRAM_WAKE_LATENCY, NONE, P_COST_DISPATCH_NS, P_COST_MIGRATION_LLC_NS, P_COST_MIGRATION_NODE_NS, P_COST_SWITCH_NS, P_DECISIONS, P_DIGEST, P_FREQUENCY_INTERVAL_NS, P_HZ, P_SLICE_EXACT, P_TICK_SKEW_NS, STATE_COLD, STATE_LOCAL, STATE_PREEMPTED, STATE_RUNNING, STATE_WAKING, WAIT_EXIT, WAIT_SLEEP } from '../abi';
 import { count, counter, DIGEST, EXITED_CPU, MIGRATIONS, param, POLL_NS, PREEMPTIONS, RUNNABLE, RUNNABLE_AREA, RUNNABLE_SINCE, setCounter, SWITCHES, WAKEUPS } from '../core/counters';
 import { fail, FAIL_LIVELOCK, failure } from '../core/failure';
 import { histogramRecord } from '../core/histogram';
@@ -11,7 +11,7 @@ import { cpuMhz, frequencyBusy, frequencyDirty, frequencyIdle } from '../machine
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode, cpuPackage } from '../machine/topology';
 import { CPU_BUSY_NS, CPU_COLD_NS, CPU_COST, CPU_CURR, CPU_FLAGS, CPU_IDLE_NS, CPU_MHZ, CPU_MIGRATIONS, CPU_OVERHEAD_NS, CPU_STATE_SINCE, CPU_SWITCHES, CPU_WAKING, CPU_WORK_BEGIN } from './cpu';
-import { decisionsInit, recordDecision } from './decisions';
+import { decisionsInit, detailing, recordDecision, recordDetail } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
 import { explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
@@ -24,7 +24,8 @@ import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './jo
 import { maskClear, maskFirst, maskSet, maskTest } from './mask';
 import { advance, startsRun } from './program';
 import { rtCharge, rtDequeue, rtEnqueue, rtExit, rtPick, rtSelectCpu, rtServed, rtServedNothing, rtServerLeft, rtServes, rtSliceLeft, rtTasks, rtWakeupPreempt } from './rt';
-import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_FLUID, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
+import { FLAG_MAIN, FLAG_MIGRATED, FLAG_QUEUED, FLAG_WOKEN, MODE_FLUID, MODE_NONE, MODE_RUN, MODE_SPIN, STATE_DEAD, STATE_RUNNABLE, STATE_SLEEPING, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_LAST_CPU, TASK_LAST_STINT, TASK_MODE, TASK_RECENT_CPU, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_STATE, TASK_STATS, TASK_STINT, TASK_SUM_EXEC, TASK_WAIT_FLAGS, TASK_WOKEN_AT, TASK_WORK, taskFree } from './task';
+import { waitCause } from './waits';
 
 const DIGESTING: u32 = 1;
 const RECORDING: u32 = 2;
@@ -53,7 +54,7 @@ let dispatched: bool = false;
 export function schedInit(): void {
   exactSlices = param(P_SLICE_EXACT) != 0;
   observers = (param(P_DIGEST) != 0 ? DIGESTING : 0) | (param(P_DECISIONS) != 0 ? RECORDING : 0);
-  decisionsInit((observers & RECORDING) != 0);
+  decisionsInit(param(P_DECISIONS));
   tickNs = 1000000000 / param(P_HZ);
   tickSkewNs = param(P_TICK_SKEW_NS);
   costSwitch = param(P_COST_SWITCH_NS);
@@ -194,6 +195,7 @@ export function armCompletion(c: u32): void {
 export function taskMove(t: u32, cpu: u32): void {
   store<u32>(t, cpu, TASK_CPU);
   store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_MIGRATED) as u16, TASK_FLAGS);
+  if (detailing) recordDetail(DECISION_MOVE, t, 0);
 }
 
 /** An idle CPU got something to do: it is idle to nobody any more. */
@@ -279,9 +281,16 @@ export function leaveRunning(c: u32, t: u32, j: u32, state: u32): void {
   }
 }
 
+function reasonToLeave(t: u32, state: u8): u32 {
+  if (state == STATE_DEAD) return WAIT_EXIT;
+  if (state == STATE_SLEEPING) return WAIT_SLEEP | ((load<u8>(t, TASK_WAIT_FLAGS) & FLAG_DISK) != 0 ? 1 << 8 : 0);
+  return waitCause(t);
+}
+
 /** The running task of c leaves its run queue: STATE_SLEEPING, STATE_BLOCKED or STATE_DEAD. */
 export function deactivate(c: u32, t: u32, state: u8, jobStateAfter: u32): void {
   updateCurr(c);
+  if (detailing) recordDetail(DECISION_WAIT, t, reasonToLeave(t, state));
   const flags = (load<u16>(t, TASK_FLAGS) as u32);
   store<u16>(t, (flags & ~(FLAG_QUEUED | FLAG_WOKEN)) as u16, TASK_FLAGS);
   store<u8>(t, state, TASK_STATE);
@@ -383,6 +392,10 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
     const waited = now - load<u64>(j, JOB_STATE_SINCE);
     jobState(j, STATE_RUNNING);
     if (cold != 0) jobShift(j, waitedIn, STATE_COLD, cold < waited ? cold : waited);
+  }
+  if (detailing) {
+    if (load<u32>(c, CPU_COLD_NS) != 0) recordDetail(DECISION_COLD, t, load<u32>(c, CPU_COLD_NS));
+    if (cost != 0) recordDetail(DECISION_COST, t, cost);
   }
   store<u32>(c, 0, CPU_COLD_NS);
   decided(DECISION_RUN, cpu, t);
@@ -542,6 +555,7 @@ export function onCompletion(c: u32): void {
           ? load<u64>(t, TASK_WORK) <= now && now >= load<u64>(c, CPU_WORK_BEGIN)
           : mode == MODE_FLUID && fluidDone(t);
   if (finished) {
+    if (detailing && mode == MODE_SPIN) recordDetail(DECISION_POLL, t, 0);
     store<u8>(t, MODE_NONE, TASK_MODE);
     if (!advance(c, t)) return;
   }

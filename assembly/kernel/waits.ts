@@ -100,6 +100,19 @@ export function writeWaits(): usize {
   return records;
 }
 
+/** What a task that blocks or polls waits for: WAIT_… kind | (place + 1) << 8. */
+export function waitCause(t: u32): u32 {
+  const next = load<u32>(t, TASK_WAIT_NEXT);
+  if (next == WAITS_IN_JOIN) return WAIT_JOIN;
+  if (next == WAITS_IN_BLOCK) return WAIT_BLOCK;
+  const i = instructionAt(load<u32>(t, TASK_PC) - 1);
+  const op = load<u8>(i) as u32;
+  const own = (load<u8>(i, 1) & FLAG_OWN) != 0;
+  const named = (load<u32>(i, 4) + 1) << 8;
+  if (op == OP_RECEIVE) return WAIT_RECEIVE | (own ? ((load<u32>(t, TASK_QUEUE) >> QUEUE_SHIFT) + 1) << 8 : named);
+  return op == OP_BARRIER ? WAIT_BARRIER | (own ? 0 : named) : WAIT_EVENT | named;
+}
+
 export function waitsUsed(): u32 {
   return used;
 }
@@ -142,29 +155,14 @@ function writeTask(r: usize, t: u32, state: u8): void {
 
 /** What a blocked or polling task waits for, by the instruction it is in. */
 function writeCause(r: usize, t: u32): void {
-  const next = load<u32>(t, TASK_WAIT_NEXT);
-  if (next == WAITS_IN_JOIN) {
-    store<u8>(r, WAIT_JOIN as u8, WAIT_KIND);
+  const cause = waitCause(t);
+  const kind = cause & 0xff;
+  store<u8>(r, kind as u8, WAIT_KIND);
+  if (cause >> 8 != 0) store<u32>(r, (cause >> 8) - 1, WAIT_PLACE);
+  if (kind == WAIT_JOIN) {
     store<u32>(r, load<u32>(t, TASK_CHILDREN), WAIT_NUMBER);
-    return;
-  }
-  if (next == WAITS_IN_BLOCK) {
-    store<u8>(r, WAIT_BLOCK as u8, WAIT_KIND);
-    return;
-  }
-  const i = instructionAt(load<u32>(t, TASK_PC) - 1);
-  const op = load<u8>(i) as u32;
-  const own = (load<u8>(i, 1) & FLAG_OWN) != 0;
-  if (op == OP_RECEIVE) {
-    store<u8>(r, WAIT_RECEIVE as u8, WAIT_KIND);
-    store<u32>(r, own ? load<u32>(t, TASK_QUEUE) >> QUEUE_SHIFT : load<u32>(i, 4), WAIT_PLACE);
-  } else if (op == OP_BARRIER) {
-    const b = own ? load<u32>(t, TASK_BARRIER) : load<u32>(i, 4) << BARRIER_SHIFT;
-    store<u8>(r, WAIT_BARRIER as u8, WAIT_KIND);
-    store<u32>(r, own ? NONE : load<u32>(i, 4), WAIT_PLACE);
+  } else if (kind == WAIT_BARRIER) {
+    const b = cause >> 8 == 0 ? load<u32>(t, TASK_BARRIER) : ((cause >> 8) - 1) << BARRIER_SHIFT;
     store<u32>(r, load<u32>(b, BARRIER_PARTIES) - load<u32>(b, BARRIER_ARRIVED), WAIT_NUMBER);
-  } else {
-    store<u8>(r, WAIT_EVENT as u8, WAIT_KIND);
-    store<u32>(r, load<u32>(i, 4), WAIT_PLACE);
   }
 }

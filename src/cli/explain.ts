@@ -1,13 +1,16 @@
-// vtime explain: where an invocation's time went.
+// vtime explain: where an invocation's or a task's time went.
 
 import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import type { ResolvedConfig } from '../config/schema.js';
+import { durationNs } from '../config/units.js';
 import { type ExplainedInterval, type Explanation, explain } from '../engine/explain.js';
+import { explainTask } from '../engine/explain-task.js';
 import { readTraces } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import { readStore } from '../sweep/store.js';
+import { taskText } from './explain-task.js';
 import { configWith, number, table } from './shared.js';
 
 const WORDS: Record<ExplainedInterval['state'], string> = {
@@ -106,20 +109,73 @@ function whole(option: string) {
   };
 }
 
+/** A simulated time such as "12.5s". */
+function instant(option: string) {
+  return (value: string): number => {
+    try {
+      return Number(durationNs(value));
+    } catch {
+      throw new VtimeError('usage', `${option} is "${value}"`, {
+        value,
+        expected: 'a simulated time with its unit, like 12.5s',
+      });
+    }
+  };
+}
+
+interface ExplainOptions {
+  invocation?: number;
+  task?: string;
+  from?: number;
+  until?: number;
+  cell?: number;
+  json?: boolean;
+}
+
+function checkOptions({ invocation, task, from, until }: ExplainOptions): void {
+  if ((invocation === undefined) === (task === undefined)) {
+    const given = task === undefined ? 'neither --invocation nor --task' : '--invocation and --task';
+    throw new VtimeError('usage', given, { expected: 'one of --invocation <n> and --task <name>' });
+  }
+  if (task === undefined && (from !== undefined || until !== undefined)) {
+    throw new VtimeError('usage', '--from and --until without --task', { expected: 'both with --task only' });
+  }
+  if (from !== undefined && until !== undefined && from >= until) {
+    throw new VtimeError('usage', '--until is not after --from', { expected: 'a later time' });
+  }
+}
+
+async function explanationText(config: ResolvedConfig, options: ExplainOptions): Promise<string> {
+  const { invocation, task, from, until, json } = options;
+  const traces = await readTraces(config);
+  const inJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+  if (invocation !== undefined) {
+    const explanation = explain(config, traces, invocation);
+    return json ? inJson(explanation) : text(explanation);
+  }
+  const explanation = await explainTask(config, traces, task!, {
+    ...(from === undefined ? {} : { from_ns: from }),
+    ...(until === undefined ? {} : { until_ns: until }),
+  });
+  return json ? inJson(explanation) : taskText(explanation);
+}
+
 export function explainCommand(): Command {
   return new Command('explain')
-    .description("where an invocation's time went: every stretch of it, summing to its latency")
+    .description("where an invocation's or a task's time went, to the nanosecond")
     .argument('<place>', 'config, or folder of results')
-    .requiredOption(
+    .option(
       '--invocation <n>',
       'number among all arrivals (column `number` of its row)',
       whole('--invocation'),
     )
+    .option('--task <name>', 'task of the config, like worker/7 (the eighth of several), over the whole run')
+    .option('--from <time>', 'with --task: from this simulated time on, like 12.5s', instant('--from'))
+    .option('--until <time>', 'with --task: up to this simulated time', instant('--until'))
     .option('--cell <n>', 'cell of a sweep, in the order of results.arrow', whole('--cell'))
     .option('--json', 'print JSON on stdout')
-    .action(async (place: string, options: { invocation: number; cell?: number; json?: boolean }) => {
-      const config = await cellOf(place, options.cell);
-      const explanation = explain(config, await readTraces(config), options.invocation);
-      process.stdout.write(options.json ? `${JSON.stringify(explanation, null, 2)}\n` : text(explanation));
+    .action(async (place: string, options: ExplainOptions) => {
+      checkOptions(options);
+      process.stdout.write(await explanationText(await cellOf(place, options.cell), options));
     });
 }

@@ -14,7 +14,7 @@ const MAX_STEPS = 16;
 const MAX_SERVED = 3;
 
 /** Local DSQs come first, one per possible CPU, then the global one (assembly/kernel/dsq.ts). */
-const MAX_CPUS = 512;
+export const MAX_CPUS = 512;
 
 export function dsqName(dsq: number): string {
   if (dsq === NONE) return 'no DSQ';

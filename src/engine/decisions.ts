@@ -46,7 +46,7 @@ export class DecisionCollector {
       stats[i] = view.getUint32(at + abi.DECISION_CLASS, true);
       cpu[i] = view.getUint16(at + abi.DECISION_CPU, true);
       kind[i] = view.getUint8(at + abi.DECISION_KIND);
-      runnable[i] = view.getUint8(at + abi.DECISION_QUEUED);
+      runnable[i] = view.getUint8(at + abi.DECISION_QUEUED) & 1;
     }
     const columns: Record<string, Vector> = {
       time_ns: makeVector(time),

@@ -17,12 +17,12 @@ export interface Stays {
 
 const SLICES_PER_TURN = 50;
 
-/** The model with recording of decisions switched on. */
-function recording(model: EncodedModel): EncodedModel {
+/** The model with recording of decisions switched on; `level` DECISIONS_DETAILED: with queues, waits and costs. */
+export function recording(model: EncodedModel, level = 1): EncodedModel {
   const image = model.image.slice();
   const view = new DataView(image.buffer);
   const params = readSections(view, 0).get(abi.SECTION_PARAMS)!;
-  view.setBigUint64(params.offset + params.stride * abi.P_DECISIONS, 1n, true);
+  view.setBigUint64(params.offset + params.stride * abi.P_DECISIONS, BigInt(level), true);
   return { ...model, image };
 }
 

@@ -25,6 +25,11 @@ const OUTCOMES: Record<number, Outcome> = {
   [abi.OUTCOME_DEADLOCKED]: 'deadlocked',
 };
 
+/** How a run that is done has ended. */
+export function outcomeOf({ outcome }: Simulation): Outcome {
+  return OUTCOMES[outcome];
+}
+
 /** Slices between two looks at the event loop: progress, signals. */
 const SLICES_PER_TURN = 50;
 
@@ -111,7 +116,7 @@ async function finishRun(
   const { failure, time_ns } = simulation;
   const waits = failure === undefined ? [] : simulation.waits();
   simulation.finish();
-  const outcome = OUTCOMES[simulation.outcome];
+  const outcome = outcomeOf(simulation);
   const reason =
     failure === undefined
       ? {}
