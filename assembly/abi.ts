@@ -683,6 +683,8 @@ export const EXPLAIN_LEFT: u32 = 5;
 export const EXPLAIN_SERVED: u32 = 6;
 /** While it waits in the worker's queue, the worker starts a job of class a. */
 export const EXPLAIN_ADMITTED: u32 = 7;
+/** A task of the control plane that serves the job runs from now on (a = 1), or no longer (0). */
+export const EXPLAIN_CONTROL_RUNS: u32 = 8;
 
 // Records of kernel/waits.ts, 64 B, one per task that lives and one per job queue that is not empty.
 export const WAIT_BYTES: u32 = 64;

@@ -78,6 +78,11 @@ test('the stretches of an explanation follow each other, sum to the latency, and
     const step = Math.floor(number.length / 6);
     for (let row = 0; row < number.length; row += step) {
       const { intervals, latency_ns, finished } = explain(config, traces, Number(number[row]));
+      const control = intervals.filter(({ state }) => state === 'control');
+      for (const { control_ran_ns = -1, length_ns } of control) {
+        assert.ok(control_ran_ns >= 0 && control_ran_ns <= length_ns);
+      }
+      assert.ok(control.some(({ control_ran_ns = 0 }) => control_ran_ns > 0));
       assert.ok(finished);
       assert.is(latency_ns, Number(latency[row]));
       let at = 0;

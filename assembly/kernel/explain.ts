@@ -13,6 +13,7 @@ import {
   CLASS_EXT,
   EXPLAIN_ADMITTED,
   EXPLAIN_BYTES,
+  EXPLAIN_CONTROL_RUNS,
   EXPLAIN_ENTERED,
   EXPLAIN_INTERVAL,
   EXPLAIN_LEFT,
@@ -21,6 +22,7 @@ import {
   EXPLAIN_SHIFT,
   NONE,
   P_EXPLAIN_ORDINAL,
+  STATE_CONTROL,
   STATE_LOCAL,
   STATE_PREEMPTED,
   STATE_QUEUED,
@@ -28,7 +30,8 @@ import {
 } from '../abi';
 import { arenaAllocate } from '../core/arena';
 import { ARRIVED, counter, param } from '../core/counters';
-import { CGROUP_DOMAIN, CPU_DOMAIN, DSQ_SHIFT, MAX_CPUS } from '../core/layout';
+import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DSQ_SHIFT, MAX_CPUS } from '../core/layout';
+import { CPU_CURR } from './cpu';
 import { now } from './events';
 import { JOB_STATE, JOB_STATE_SINCE, JOB_STATS } from './job';
 import { TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_DSQ, TASK_JOB, TASK_PID, TASK_STATS } from './task';
@@ -97,9 +100,17 @@ export function explainLeave(): void {
 
 export function explainAttach(t: u32): void {
   explainedTask = t;
+  const cpu = load<u32>(t, TASK_CPU);
+  if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) explainControl(1);
+}
+
+/** The explained task gets or loses a CPU: told apart only where the job's own state doesn't. */
+export function explainControl(runs: u32): void {
+  if (load<u32>(explainedJob, JOB_STATE) == STATE_CONTROL) write(EXPLAIN_CONTROL_RUNS, now, 0, runs, 0, 0);
 }
 
 export function explainDetach(): void {
+  explainControl(0);
   explainedTask = NONE;
 }
 
@@ -132,7 +143,9 @@ export function explainQueued(d: u32): void {
 /** Task t begins to run on `cpu`: before the explained one, if that waits for this CPU. */
 export function explainRun(t: u32, cpu: u32): void {
   const waiting = explainedTask;
-  if (waiting == NONE || t == waiting || load<u32>(t, TASK_JOB) == explainedJob) return;
+  if (waiting == NONE) return;
+  if (t == waiting) explainControl(1);
+  if (t == waiting || load<u32>(t, TASK_JOB) == explainedJob) return;
   const state = load<u32>(explainedJob, JOB_STATE);
   if (state != STATE_WAKING && state != STATE_LOCAL && state != STATE_PREEMPTED) return;
   const dsq = load<u32>(waiting, TASK_DSQ);

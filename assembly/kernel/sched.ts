@@ -13,7 +13,7 @@ import { cpuLlc, cpuNode, cpuPackage } from '../machine/topology';
 import { CPU_BUSY_NS, CPU_COLD_NS, CPU_COST, CPU_CURR, CPU_FLAGS, CPU_IDLE_NS, CPU_MHZ, CPU_MIGRATIONS, CPU_OVERHEAD_NS, CPU_STATE_SINCE, CPU_SWITCHES, CPU_WAKING, CPU_WORK_BEGIN } from './cpu';
 import { decisionsInit, detailing, recordDecision, recordDetail } from './decisions';
 import { CLASS_COMPLETION, CLASS_FREQUENCY, CLASS_IDLE_EXIT, CLASS_TICK, LANE_COMPLETION, LANE_IDLE_EXIT, LANE_TICK, laneClear, laneSet, now, resched, systemSet } from './events';
-import { explainedTask, explainRun } from './explain';
+import { explainControl, explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
 import { fluidBegan, fluidDone, fluidEnd } from './fluid';
 import { opsBegan } from '../policy/ops';
@@ -357,6 +357,7 @@ function stopRunning(cpu: u32, c: u32, t: u32): void {
   const stint = load<u64>(t, TASK_STINT);
   store<u64>(t, stint, TASK_LAST_STINT);
   record(t, HISTOGRAM_STINT, stint);
+  if (t == explainedTask) explainControl(0);
   decided(DECISION_STOP, cpu, t);
 }
 

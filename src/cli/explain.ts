@@ -29,14 +29,20 @@ const WORDS: Record<ExplainedInterval['state'], string> = {
 
 const us = (ns: number) => number(ns / 1e3, 3);
 
-function details({ cpu, class: schedulingClass, queues, behind, state }: ExplainedInterval): string {
+function details(interval: ExplainedInterval): string {
+  const { cpu, class: schedulingClass, queues, behind, state, length_ns, control_ran_ns } = interval;
   const where =
     cpu === undefined || state === 'io' || state === 'siblings' ? [] : [`CPU ${cpu} (${schedulingClass})`];
   const served = Object.entries(behind).sort(([, a], [, b]) => b - a);
   const others = served.slice(3).reduce((sum, [, times]) => sum + times, 0);
   const who = served.slice(0, 3).map(([name, times]) => `${times} × ${name}`);
+  const control =
+    control_ran_ns === undefined
+      ? []
+      : [`runs ${us(control_ran_ns)} µs`, `waits ${us(length_ns - control_ran_ns)} µs`];
   return [
     ...where,
+    ...control,
     ...queues,
     ...(who.length > 0 ? [`behind ${who.join(', ')}${others > 0 ? ` and ${others} more` : ''}`] : []),
   ].join(', ');

@@ -20,6 +20,8 @@ export interface ExplainedInterval {
   /** Where the task that serves the job runs, or waits. */
   cpu?: number;
   class?: 'fair' | 'ext';
+  /** Of time in the control plane: how long a task of it ran for the job; the rest is waiting. */
+  control_ran_ns?: number;
   /** Queues it waited in, in order. */
   queues: string[];
   /** Who was served before it from where it waited, by statistics class: how often. */
@@ -115,6 +117,9 @@ function explanationOf(
   let behind: Record<string, number> = {};
   let entered: { class: string; arrival_ns: number } | undefined;
   let left_ns: number | undefined;
+  /** Of the control plane: since when a task runs for the job, and how long tasks have run. */
+  let runsSince: number | undefined;
+  let ran = 0;
   for (let at = 0; at < records.length; at += abi.EXPLAIN_BYTES) {
     const time = Number(view.getBigUint64(at, true));
     const length = Number(view.getBigUint64(at + 8, true));
@@ -128,19 +133,27 @@ function explanationOf(
         break;
       case abi.EXPLAIN_INTERVAL: {
         const state = STATES[a];
+        if (state === 'control' && runsSince !== undefined) ran += time + length - runsSince;
         const waits = WAITS.has(state) || state === 'worker_queue' || state === 'control';
         intervals.push({
           state,
           from_ns: time - entered!.arrival_ns,
           length_ns: length,
           ...(b === abi.NONE ? {} : { cpu: b, class: c === abi.CLASS_EXT ? 'ext' : 'fair' }),
+          ...(state === 'control' ? { control_ran_ns: ran } : {}),
           queues: waits ? queues : [],
           behind: waits ? behind : {},
         });
         queues = [];
         behind = {};
+        runsSince = undefined;
+        ran = 0;
         break;
       }
+      case abi.EXPLAIN_CONTROL_RUNS:
+        if (runsSince !== undefined) ran += time - runsSince;
+        runsSince = a === 1 ? time : undefined;
+        break;
       case abi.EXPLAIN_SHIFT:
         shift(intervals, STATES[a], STATES[b], length);
         break;
