@@ -12,6 +12,7 @@ import {
   IMAGE_VERSION,
   NONE,
   P_BASE_SLICE_NS,
+  P_KERNEL,
   P_CLASSES,
   P_CONTROL_PC,
   P_CONTROL_STATS,
@@ -236,7 +237,7 @@ function startTasks(): void {
   section(SECTION_SOURCES);
   eventsReset(packageCount() + SYSTEM_EVENTS, rows);
   schedInit();
-  fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ));
+  fairInit(param(P_BASE_SLICE_NS), param(P_SLICE_EXACT) != 0, 1000000000 / param(P_HZ), param(P_KERNEL) as u32);
   const cgroups = section(SECTION_CGROUPS);
   groupsInit(cgroups, rows);
   const events = section(SECTION_EVENTS);

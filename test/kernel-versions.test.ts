@@ -3,6 +3,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as abi from '../assembly/abi.js';
+import { simulate } from '../src/engine/simulate.js';
 import { loadUnits } from './support/units.js';
 
 const dsq = loadUnits('dsq');
@@ -28,6 +29,129 @@ test('before 6.12 a task that another CPU takes is quiescent on the way, which c
   assert.is(sleepsAfterMigrations(abi.KERNEL_6_11_SCX), 11);
   assert.is(sleepsAfterMigrations(abi.KERNEL_6_12), 0);
   assert.is(sleepsAfterMigrations(abi.KERNEL_7_3), 0);
+});
+
+const fair = loadUnits('fair');
+
+/** One CPU per LLC, slice 3 ms, tick 4 ms; a and b, runnable since 0, of which a runs. Virtual times are relative to V0. */
+function two(kernel: number, cpus = 1): [number, number] {
+  fair.call('setKernel', kernel);
+  fair.call('setup', cpus, 1, 1, 3n * MS, 4n * MS);
+  fair.call('setMask', 1, 0b11n);
+  const [a, b] = [1, 0].map((mask) => fair.call('newTask', 1024, mask)) as [number, number];
+  for (const t of [a, b]) {
+    fair.call('enqueueOn', t, 0, 1, 0);
+    fair.call('settle');
+  }
+  return [a, b];
+}
+
+function at(ms: bigint, call: string, ...args: number[]): void {
+  fair.call('setTime', ms * MS);
+  fair.call(call, ...args);
+  fair.call('settle');
+}
+
+const ahead = (a: number, b: number) =>
+  BigInt.asIntN(64, fair.call64('vruntime', a) - fair.call64('vruntime', b));
+const lag = (t: number) => BigInt.asIntN(64, fair.call64('vlag', t));
+
+test('delayed dequeue: a sleeper ahead of its share leaves the queue when the others have caught up, without debt', () => {
+  const [a, b] = two(abi.KERNEL_6_12);
+  // At 2 ms a has v = 2, V = (2 + 0)/2 = 1: it isn't eligible, and stays. b runs.
+  at(2n, 'sleep', a);
+  assert.equal([fair.call('isQueued', a), fair.call('nrRunning', 0), fair.call('current', 0)], [1, 1, b]);
+  // 4 ms: b's v = 2, its deadline 3 isn't reached. 8 ms: v = 6 and the slice is over; V = 4, so a is picked: it leaves,
+  // with a lag of 4 − 2 = 2, cut to 0, and b goes on.
+  at(4n, 'tickAll');
+  assert.is(fair.call('isQueued', a), 1);
+  at(8n, 'tickAll');
+  assert.equal([fair.call('isQueued', a), lag(a), fair.call('current', 0)], [0, 0n, b]);
+  // 6.11: it leaves at once, and keeps its debt of 1.
+  const [c, d] = two(abi.KERNEL_6_11_SCX);
+  at(2n, 'sleep', c);
+  assert.equal([fair.call('isQueued', c), lag(c), fair.call('current', 0)], [0, -MS, d]);
+});
+
+test('delayed dequeue: a sleeper that owes time is not moved by a short sleep', () => {
+  const [a, b] = two(abi.KERNEL_6_12);
+  at(2n, 'sleep', a);
+  // 3 ms: a is where it was, v = 2; b's v = 1.
+  at(3n, 'wake', a, 0);
+  assert.equal([ahead(a, b), fair.call('nrRunning', 0)], [MS, 2]);
+  // 6.11: a owes 1 ms; beside b alone, with v = 1, it is placed 1 × (1024 + 1024)/1024 = 2 ms ahead.
+  const [c, d] = two(abi.KERNEL_6_11_SCX);
+  at(2n, 'sleep', c);
+  at(3n, 'wake', c, 0);
+  assert.is(ahead(c, d), 2n * MS);
+});
+
+test('delayed dequeue: what a sleeper has gained in the queue it doesn’t keep', () => {
+  const [a, b] = two(abi.KERNEL_6_12);
+  at(2n, 'sleep', a);
+  // 6 ms, no tick yet: b's v = 4, V = 3, a's lag is 3 − 2 = 1, cut to 0: it is placed at the V of b alone, 4.
+  at(6n, 'wake', a, 0);
+  assert.is(ahead(a, b), 0n);
+});
+
+test('delayed dequeue: who is still queued wakes up there, unless it may no longer run there', () => {
+  const [a] = two(abi.KERNEL_6_12, 2);
+  at(2n, 'sleep', a);
+  at(3n, 'wake', a, 1);
+  assert.equal([fair.call('cpuOf', a), fair.call('nrRunning', 0), fair.call('nrRunning', 1)], [0, 2, 0]);
+  const [c] = two(abi.KERNEL_6_12, 2);
+  at(2n, 'sleep', c);
+  fair.call('setMask', 1, 0b10n);
+  at(3n, 'wake', c, 1);
+  assert.equal([fair.call('cpuOf', c), fair.call('nrRunning', 0), fair.call('current', 1)], [1, 1, c]);
+});
+
+/** A task alone since 0 and one that asks for `slice_us` and comes at 1 ms: does it get the CPU? */
+function preempts(kernel: number, slice_us: number): boolean {
+  fair.call('setKernel', kernel);
+  fair.call('setup', 1, 1, 1, 3n * MS, 4n * MS);
+  at(0n, 'enqueueOn', fair.call('newTask', 1024, 0), 0, 1, 0);
+  const t = fair.call('newTaskWithSlice', slice_us);
+  at(1n, 'enqueueOn', t, 0, 1, 0);
+  return fair.call('current', 0) === t;
+}
+
+test('PREEMPT_SHORT: a task with a shorter slice takes the CPU of one that is within its own', () => {
+  // The newcomer is placed at V = 1, the v of the current, whose deadline is 3: both are eligible. Its deadline is
+  // 1 + 1 = 2, the earlier one; with a slice of 2.5 it is 3.5, and the current, which is eligible, goes on.
+  assert.is(preempts(abi.KERNEL_6_12, 1000), true);
+  assert.is(preempts(abi.KERNEL_6_12, 2500), false);
+  // 6.11: all slices are 3 ms, and the current runs to parity.
+  assert.is(preempts(abi.KERNEL_6_11_SCX, 1000), false);
+});
+
+/** Two jobs of 28 ms, the second from 1 ms on, share a CPU with slices of 2.8 ms and ticks of 4 ms: when each ends, ms. */
+async function ends(version: '6.11-scx' | '6.12' | '7.3'): Promise<number[]> {
+  const { invocations } = await simulate({
+    machine: 'ideal-1',
+    policy: 'eevdf',
+    kernel: { version, hz: '250Hz', slice_expiry: 'tick', base_slice: '2800us' },
+    workload: {
+      arrivals: ['0s', '1ms'].map((start, i) => ({
+        name: `job${i}`,
+        interarrival: '0s',
+        start,
+        max_arrivals: 1,
+        spawn: { program: [{ run: '28ms' }] },
+      })),
+    },
+    output: { invocations: 'all' },
+  });
+  return invocations!.toArray().map((row) => (Number(row.arrival_ns) + Number(row.latency_ns)) / 1e6);
+}
+
+test('HRTICK: in 7.3 a fair slice ends when it is used up, before at the tick', async () => {
+  // New tasks begin with half a slice. 7.3: the timer is set at 1 ms, when the second job comes, to 1.4 ms; the second
+  // has 1.4 ms too. Then turns of 2.8 ms: the first job's begin at 2.8 + 5.6 k, and it needs 28 − 1.4 = 9.5 of them:
+  // 2.8 + 9 × 5.6 + 1.4 = 54.6. Before: turns of 4 ms; the first has 1, 3, … 13, and ends at 13 × 4 = 52.
+  assert.equal(await ends('7.3'), [54.6, 56]);
+  assert.equal(await ends('6.12'), [52, 56]);
+  assert.equal(await ends('6.11-scx'), [52, 56]);
 });
 
 test.run();

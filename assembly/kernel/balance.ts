@@ -28,6 +28,7 @@ import {
   NOT_IDLE,
 } from './busiest';
 import { CPU_CURR } from './cpu';
+import { isDelayed } from './delayed';
 import { grouping, runningTask, taskLoad, throttledOn } from './group';
 import { now, resched } from './events';
 import { fairDequeue, fairEnqueue, fairPutPrev, fairSetNext, fairWakeupPreempt } from './fair';
@@ -286,7 +287,7 @@ export function pushCurrent(cpu: u32): void {
     migrate(t, cpu, target, false);
     store<u32>(domainOf(commonLevel(cpu, target), target), 0, SD_NR_FAILED);
   }
-  if (t != curr && load<u32>(curr, SE_ON_RQ) != 0) fairSetNext(cpu, curr);
+  if (t != curr && load<u32>(curr, SE_ON_RQ) != 0 && !isDelayed(curr)) fairSetNext(cpu, curr);
 }
 
 function mayPush(t: u32, cpu: u32, target: u32): bool {

@@ -12,6 +12,7 @@ import { deliver, DELIVERY_PERIOD, DELIVERY_SLACK } from '../workload/delivery';
 import { CPU_CURR } from './cpu';
 import { detailing, recordDetail } from './decisions';
 import { now, resched } from './events';
+import { isDelayed } from './delayed';
 import { cpuRq, RQ_CURR, RQ_NR_ENTITIES, RQ_NR_RUNNING, RQ_OLDEST, SE_NEWER, SE_ON_RQ } from './fairrq';
 import {
   CGROUP_PERIOD,
@@ -66,7 +67,7 @@ function cgroupOf(g: u32): u32 {
 // @ts-ignore: decorator
 @inline
 export function account(g: u32): u64 {
-  if (load<u64>(cgroupOf(g), CGROUP_QUOTA) == 0) return u64.MAX_VALUE;
+  if (!exact || load<u64>(cgroupOf(g), CGROUP_QUOTA) == 0) return u64.MAX_VALUE;
   const left = load<i64>(g, GROUP_RUNTIME);
   return left > 0 ? (left as u64) : u64.MAX_VALUE;
 }
@@ -126,8 +127,10 @@ function throttle(g: u32, cpu: u32): void {
   if (last != 0) store<u32>(last, g, GROUP_NEXT);
   else store<u32>(r, g, CGROUP_THROTTLED);
   store<u32>(r, g, CGROUP_THROTTLED_LAST);
-  // One that gets its first entity isn't queued above yet, and its tasks aren't counted there.
-  if (load<u32>(g, SE_ON_RQ) != 0) leaveAbove(g, cpu, true, load<u32>(groupRq(g, cpu), RQ_NR_RUNNING) as i32);
+  // One that gets its first entity isn't queued above yet (or delayed), and its tasks aren't counted there.
+  if (load<u32>(g, SE_ON_RQ) != 0) {
+    leaveAbove(g, cpu, true, isDelayed(g) ? 0 : (load<u32>(groupRq(g, cpu), RQ_NR_RUNNING) as i32), false);
+  }
   noteJobs(g, cpu);
 }
 

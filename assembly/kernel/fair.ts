@@ -6,16 +6,23 @@
 //   * no idle policy, no core scheduling, no NEXT_BUDDY (off by default there);
 //   * load averages as in fairrq.ts;
 //   * a task's own utilisation isn't tracked (balance.ts says what stands in for it).
-// 6.12 dequeues sleepers late and lets shorter slices preempt: fairDequeue() and fairWakeupPreempt() are the places.
+//
+// Since 6.12 sleepers are dequeued late (delayed.ts), tasks may ask for slices of their own, and one with a shorter slice
+// that wakes up ends the protection that RUN_TO_PARITY gives the current one (PREEMPT_SHORT). A group's slice stays the
+// base slice, where 6.12 takes the shortest in it. In 7.3 the high-resolution tick (HRTICK) ends slices between ticks.
 
-import { MASK_BYTES, OVERLOADED_MASK, RESCHED_MASK } from '../core/layout';
+import { CLASS_FAIR, KERNEL_6_12, KERNEL_7_3 } from '../abi';
+import { CPU_SHIFT, MASK_BYTES, OVERLOADED_MASK, RESCHED_MASK } from '../core/layout';
 import { pushCurrent } from './balance';
 import { checkRuntime } from './bandwidth';
+import { CPU_CURR } from './cpu';
+import { delayDequeue, delayedInit, delaysDequeue, isDelayed, pickRunnable, resumeDelayed } from './delayed';
 import {
   avgVruntime,
   calcDeltaFair,
   cpuRq,
   currOnRq,
+  eligible,
   insertEntity,
   invertDeltaFair,
   listAdd,
@@ -63,7 +70,8 @@ import {
 import { now, resched } from './events';
 import { maskClear, maskSet, maskTest, nrCpus } from './mask';
 import { balanceInit, triggerLoadBalance } from './rebalance';
-import { TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT } from './task';
+import { armCompletion, noteFairTask } from './sched';
+import { FLAG_SLICE, STATE_DEAD, TASK_CLASS, TASK_FLAGS, TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT, TASK_STATE } from './task';
 import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME } from './tree';
 
 export { fairSelectCpu } from './placement';
@@ -74,11 +82,20 @@ let baseSliceNs: u32 = 3000000;
 let tickPeriodNs: u64 = 4000000;
 /** Slices end at an event of their own; the tick has nothing to enforce. */
 let exactExpiry: bool = false;
+/** Tasks may have slices of their own, and shorter ones preempt. */
+let preemptsShort: bool = false;
+/** HRTICK: a timer ends the current's slice if others wait. */
+export let hrtick: bool = false;
+/** hrtick_start(): shorter delays aren't programmed. */
+const HRTICK_MIN_NS: u64 = 10000;
 
 /** After topology, online mask and CPU count are set, before any task. */
-export function fairInit(baseSlice: u64, exact: bool, tickNs: u64): void {
+export function fairInit(baseSlice: u64, exact: bool, tickNs: u64, kernel: u32): void {
   baseSliceNs = baseSlice as u32;
   exactExpiry = exact;
+  preemptsShort = kernel >= KERNEL_6_12;
+  delayedInit(kernel >= KERNEL_6_12);
+  hrtick = kernel >= KERNEL_7_3 && !exact;
   tickPeriodNs = tickNs;
   memory.fill(OVERLOADED_MASK, 0, MASK_BYTES as usize);
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) rqReset(cpuRq(cpu));
@@ -87,11 +104,31 @@ export function fairInit(baseSlice: u64, exact: bool, tickNs: u64): void {
 
 // ---- entities -------------------------------------------------------------------------------------------
 
+/** A new task asks for a slice of its own (sched_attr::sched_runtime), µs; 0: for the system's. */
+export function fairEnable(t: u32, sliceUs: u32): void {
+  noteFairTask(1);
+  if (sliceUs == 0) return;
+  store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_SLICE) as u16, TASK_FLAGS);
+  store<u32>(t, sliceUs * 1000, SE_SLICE);
+}
+
+/** What fairEnable() made of a task, for its children. */
+export function fairAttributes(t: u32): u32 {
+  return (load<u16>(t, TASK_FLAGS) & FLAG_SLICE) != 0 ? load<u32>(t, SE_SLICE) / 1000 : 0;
+}
+
+/** The slice that an entity asks for, its own or the system's. */
+// @ts-ignore: decorator
+@inline
+function renewSlice(t: u32): u64 {
+  if (!preemptsShort || (load<u16>(t, TASK_FLAGS) & FLAG_SLICE) == 0) store<u32>(t, baseSliceNs, SE_SLICE);
+  return load<u32>(t, SE_SLICE) as u64;
+}
+
 /** place_entity(): where an entity that joins the queue stands, lag and all. */
 export function placeEntity(q: usize, t: u32, initial: bool): void {
   let lag: i64 = 0;
-  store<u32>(t, baseSliceNs, SE_SLICE);
-  let vslice = calcDeltaFair(baseSliceNs as u64, t);
+  let vslice = calcDeltaFair(renewSlice(t), t);
   if (load<u32>(q, RQ_NR_ENTITIES) != 0) {
     // Joining moves the average towards the newcomer: to keep its lag it must stand (W + w) / W times as far away.
     const curr = currOnRq(q);
@@ -115,12 +152,16 @@ export function updateEntityLag(q: usize, t: u32): void {
   store<i64>(t, min(max(lag, -limit), limit), SE_VLAG);
 }
 
-/** update_deadline(): a request that is served is followed by the next. True if others wait for their turn. */
+/**
+ * update_deadline(): a request that is served is followed by the next. True if others wait for their turn, or if the
+ * current has lost its protection and isn't eligible any more (did_preempt_short()).
+ */
 export function updateDeadline(q: usize, t: u32): bool {
   const vruntime = load<u64>(t, TASK_VRUNTIME);
-  if (before(vruntime, load<u64>(t, TASK_NODE_KEY))) return false;
-  store<u32>(t, baseSliceNs, SE_SLICE);
-  store<u64>(t, vruntime + calcDeltaFair(baseSliceNs as u64, t), TASK_NODE_KEY);
+  if (before(vruntime, load<u64>(t, TASK_NODE_KEY))) {
+    return preemptsShort && load<u64>(t, SE_VLAG) != load<u64>(t, TASK_NODE_KEY) && load<u32>(q, RQ_NR_ENTITIES) > 1 && !eligible(q, t);
+  }
+  store<u64>(t, vruntime + calcDeltaFair(renewSlice(t), t), TASK_NODE_KEY);
   return load<u32>(q, RQ_NR_ENTITIES) > 1;
 }
 
@@ -166,6 +207,15 @@ export function pickEevdf(q: usize): u32 {
   return best;
 }
 
+/** do_preempt_short(): the current of q has the CPU to the end of its slice, but not against t, which asks for less. */
+export function loseProtection(q: usize, t: u32): void {
+  const curr = load<u32>(q, RQ_CURR);
+  if (!preemptsShort || curr == 0 || load<u32>(t, SE_SLICE) >= load<u32>(curr, SE_SLICE) || !eligible(q, t)) return;
+  const deadline = load<u64>(curr, TASK_NODE_KEY);
+  if (!before(load<u64>(t, TASK_NODE_KEY), deadline) && eligible(q, curr)) return;
+  if (load<u64>(curr, SE_VLAG) == deadline) store<u64>(curr, deadline + 1, SE_VLAG);
+}
+
 // ---- class operations -----------------------------------------------------------------------------------
 
 // @ts-ignore: decorator
@@ -182,6 +232,7 @@ export function fairEnqueue(t: u32, cpu: u32, wakeup: bool, initial: bool): bool
   const q = cpuRq(cpu);
   updateLoadAvg(q);
   if (load<u64>(q, RQ_IDLE_STAMP) != 0) idleEnds(q, wakeup);
+  if (delaysDequeue && isDelayed(t)) return resumeDelayed(t, cpu);
   if (grouping) {
     const g = groupOf(t, cpu);
     if (g != 0) return groupEnqueue(t, g, cpu, initial);
@@ -202,6 +253,7 @@ export function fairEnqueue(t: u32, cpu: u32, wakeup: bool, initial: bool): bool
 export function fairDequeue(t: u32, cpu: u32, sleep: bool): void {
   const q = cpuRq(cpu);
   updateLoadAvg(q);
+  if (delaysDequeue && sleep && load<u8>(t, TASK_STATE) != STATE_DEAD && delayDequeue(t, cpu)) return;
   if (grouping) {
     const g = groupOf(t, cpu);
     if (g != 0) {
@@ -230,6 +282,7 @@ export function fairPick(cpu: u32): u32 {
     const curr = runningTask(cpu);
     if (curr != 0) checkRuntime(curr, cpu);
   }
+  if (delaysDequeue) return pickRunnable(cpu);
   let se = pickEevdf(q);
   while (isGroup(se)) se = pickEevdf(groupRq(se, cpu));
   return se;
@@ -292,6 +345,19 @@ export function fairSliceLeft(cpu: u32, t: u32): u64 {
   return left > 0 ? invertDeltaFair(left as u64, t) : 0;
 }
 
+/** hrtick_start_fair(): when the timer interrupts t, the current task, ns from now; only if others wait. */
+export function hrtickLeft(cpu: u32, t: u32): u64 {
+  const q = cpuRq(cpu);
+  if (max(load<u32>(q, RQ_NR_RUNNING), load<u32>(q, RQ_NR_ENTITIES)) <= 1) return u64.MAX_VALUE;
+  return max(fairSliceLeft(cpu, t), HRTICK_MIN_NS);
+}
+
+/** hrtick_update(): another task has joined the queue. */
+function hrtickUpdate(cpu: u32): void {
+  const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
+  if (curr != 0 && load<u8>(curr, TASK_CLASS) == CLASS_FAIR) armCompletion(cpu << CPU_SHIFT);
+}
+
 /** task_tick_fair() and sched_balance_trigger(); at each tick of a CPU that is not idle, whatever class it runs. */
 export function fairTick(cpu: u32): void {
   if (grouping) {
@@ -310,9 +376,12 @@ export function fairWakeupPreempt(cpu: u32, t: u32): void {
     if (throttledOn(t, cpu)) return;
     const curr = runningTask(cpu);
     if (curr == 0 || groupPicksOver(curr, t, cpu)) resched(cpu);
+    else if (hrtick) hrtickUpdate(cpu);
     return;
   }
+  if (preemptsShort) loseProtection(q, t);
   if (load<u32>(q, RQ_CURR) == 0 || pickEevdf(q) == t) resched(cpu);
+  else if (hrtick) hrtickUpdate(cpu);
 }
 
 /** yield_task_fair(): gives up its place in the order, not its share. */

@@ -7,7 +7,7 @@
 //     0  u32 root            tree of queued entities by deadline, augmented by the smallest vruntime; not the current
 //     4  u32 leftmost        the one with the earliest deadline
 //     8  u32 curr            running entity, 0 = none of this queue
-//    12  u32 nr_running      tasks queued or running, those of groups below included (h_nr_running)
+//    12  u32 nr_running      tasks queued or running, those of groups below included, delayed ones not (h_nr_runnable)
 //    16  u64 min_vruntime    reference of all keys; only advances
 //    24  i64 avg_vruntime    Σ weight × (vruntime − min_vruntime) over the tree
 //    32  u64 avg_load        Σ weight over the tree
@@ -28,7 +28,7 @@
 //     8  u64 min_vruntime    smallest vruntime of its subtree (kernel/tree.ts)
 //    16  i64 vlag            off the queue: lag it left with; current: its deadline when it was picked
 //    24  u32 slice           ns of CPU time asked for
-//    28  u32 on_rq
+//    28  u32 on_rq          1 = queued, 2 = asleep but not dequeued yet (kernel/delayed.ts)
 //    32  u32 wakee_flips     how often it woke another task than the last time
 //    36  u32 last_wakee
 //    40  u64 wakee_flip_decay_ts
@@ -159,6 +159,19 @@ export function avgVruntime(q: usize): u64 {
     avg /= weight;
   }
   return load<u64>(q, RQ_MIN_VRUNTIME) + (avg as u64);
+}
+
+/** entity_eligible(): its vruntime isn't beyond V; without the division of avg_vruntime(). */
+export function eligible(q: usize, se: u32): bool {
+  let avg = load<i64>(q, RQ_AVG_VRUNTIME);
+  let weight = load<u64>(q, RQ_AVG_LOAD) as i64;
+  const curr = currOnRq(q);
+  if (curr != 0) {
+    const w = weightOf(curr) as i64;
+    avg += entityKey(q, curr) * w;
+    weight += w;
+  }
+  return avg >= entityKey(q, se) * weight;
 }
 
 /** update_min_vruntime(): the reference follows the smallest vruntime, never back, and the sum of keys with it. */

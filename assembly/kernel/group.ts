@@ -49,7 +49,8 @@ import { arenaAllocate } from '../core/arena';
 import { param } from '../core/counters';
 import { CGROUP_DOMAIN, CGROUP_SHIFT, CGROUPS, MAX_CGROUPS, OVERLOADED_MASK, TASKS } from '../core/layout';
 import { account, accountCurrent, bandwidthInit, checkEnqueueThrottle, returnRuntime } from './bandwidth';
-import { placeEntity, pickEevdf, updateDeadline, updateEntityLag } from './fair';
+import { delayEntity, isDelayed, requeueDelayed } from './delayed';
+import { loseProtection, placeEntity, pickEevdf, updateDeadline, updateEntityLag } from './fair';
 import {
   avgVruntime,
   calcDeltaFair,
@@ -261,9 +262,11 @@ function enqueueEntity(se: u32, g: u32, cpu: u32, initial: bool): void {
 }
 
 /** dequeue_entity() */
-function dequeueEntity(se: u32, g: u32, cpu: u32): void {
+export function dequeueEntity(se: u32, g: u32, cpu: u32): void {
   const q = groupRq(g, cpu);
   updateEntityLag(q, se);
+  // DELAY_ZERO
+  if (isDelayed(se) && load<i64>(se, SE_VLAG) > 0) store<i64>(se, 0, SE_VLAG);
   if (load<u32>(q, RQ_CURR) != se) removeEntity(q, se);
   store<u32>(q, load<u32>(q, RQ_NR_ENTITIES) - 1, RQ_NR_ENTITIES);
   changeLoad(g, q, -(weightOf(se) as i64));
@@ -272,7 +275,7 @@ function dequeueEntity(se: u32, g: u32, cpu: u32): void {
 }
 
 /** h_nr_running of the run queue of group g changes; that of a CPU says whether it has tasks to give. */
-function changeRunning(g: u32, cpu: u32, change: i32): void {
+export function changeRunning(g: u32, cpu: u32, change: i32): void {
   const q = groupRq(g, cpu);
   const nr = load<u32>(q, RQ_NR_RUNNING) + (change as u32);
   store<u32>(q, nr, RQ_NR_RUNNING);
@@ -303,6 +306,8 @@ export function joinAbove(g: u32, cpu: u32, tasks: i32): bool {
     if (load<u32>(se, SE_ON_RQ) == 0) {
       enqueueEntity(se, parent, cpu, false);
       if (parent != 0 && load<u32>(groupRq(parent, cpu), RQ_NR_ENTITIES) == 1) checkEnqueueThrottle(parent, cpu);
+    } else if (isDelayed(se)) {
+      requeueDelayed(groupRq(parent, cpu), se);
     }
     changeRunning(parent, cpu, tasks);
     if (parent != 0 && load<u32>(parent, GROUP_THROTTLED) != 0) return false;
@@ -318,16 +323,20 @@ export function groupDequeue(t: u32, g: u32, cpu: u32): void {
   changeRunning(g, cpu, -1);
   const empty = load<u32>(groupRq(g, cpu), RQ_NR_ENTITIES) == 0;
   if (empty) returnRuntime(g, cpu);
-  if (load<u32>(g, GROUP_THROTTLED) == 0) leaveAbove(g, cpu, empty, 1);
+  if (load<u32>(g, GROUP_THROTTLED) == 0) leaveAbove(g, cpu, empty, 1, true);
 }
 
-/** `tasks` of group g no longer run; if `leaves`, neither does g, nor the groups above that have nothing else. */
-export function leaveAbove(g: u32, cpu: u32, leaves: bool, tasks: i32): void {
+/**
+ * `tasks` of group g no longer run; if `leaves`, neither does g, nor the groups above that have nothing else; `delay`:
+ * unless their dequeue is delayed.
+ */
+export function leaveAbove(g: u32, cpu: u32, leaves: bool, tasks: i32, delay: bool): void {
   let se = g;
   while (se != 0) {
     const parent = load<u32>(se, GROUP_PARENT);
     if (leaves) {
-      if (load<u32>(se, SE_ON_RQ) != 0) dequeueEntity(se, parent, cpu);
+      const delayed = delay && load<u32>(se, SE_ON_RQ) != 0 && delayEntity(groupRq(parent, cpu), se);
+      if (!delayed && load<u32>(se, SE_ON_RQ) != 0) dequeueEntity(se, parent, cpu);
       if (load<u32>(groupRq(parent, cpu), RQ_NR_ENTITIES) != 0) leaves = false;
       else if (parent != 0) returnRuntime(parent, cpu);
     } else {
@@ -428,7 +437,9 @@ export function groupPicksOver(curr: u32, t: u32, cpu: u32): bool {
   let se = t;
   for (let g = groupOf(t, cpu); g != 0 && !holds(g, curr, cpu); g = load<u32>(g, GROUP_PARENT)) se = g;
   const g = isGroup(se) ? load<u32>(se, GROUP_PARENT) : groupOf(se, cpu);
-  return pickEevdf(groupRq(g, cpu)) == se;
+  const q = groupRq(g, cpu);
+  loseProtection(q, se);
+  return pickEevdf(q) == se;
 }
 
 /** Is t in a group that is throttled on `cpu`, or below one? */

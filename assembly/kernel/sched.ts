@@ -17,7 +17,8 @@ import { explainControl, explainedTask, explainRun } from './explain';
 import { extDequeue, extEnabled, extEnqueue, extPick, extPutPrev, extSelectCpu, extSetNext, extTick } from './ext';
 import { fluidBegan, fluidDone, fluidEnd } from './fluid';
 import { opsBegan } from '../policy/ops';
-import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt } from './fair';
+import { delaysDequeue, wakesInPlace } from './delayed';
+import { fairCharge, fairDequeue, fairEnqueue, fairNewidle, fairNrRunning, fairPick, fairPutPrev, fairSelectCpu, fairSetNext, fairSliceLeft, fairTick, fairWakeupPreempt, hrtick, hrtickLeft } from './fair';
 import { grouping } from './group';
 import { noteQuota } from './bandwidth';
 import { JOB_CPU_NS, JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './job';
@@ -184,6 +185,9 @@ export function armCompletion(c: u32): void {
           : rtSliceLeft(t, c >> CPU_SHIFT);
     if (rtTasks != 0 && schedClass != CLASS_REALTIME) left = min(left, rtServerLeft(t, c >> CPU_SHIFT));
     if (left < end - now) end = now + left;
+  } else if (hrtick && load<u8>(t, TASK_CLASS) == CLASS_FAIR) {
+    const left = hrtickLeft(c >> CPU_SHIFT, t);
+    if (left < end - now) end = now + left;
   }
   if (end == u64.MAX_VALUE) laneClear(c, LANE_COMPLETION);
   else laneSet(c, LANE_COMPLETION, CLASS_COMPLETION, end);
@@ -241,6 +245,10 @@ export function wakeUp(t: u32, wakerCpu: i32, wakerTask: u32): void {
   const prev = load<u32>(t, TASK_CPU);
   // It has given up its CPU, which hasn't switched yet: a waker waits for that (p->on_cpu), or the task would be on two CPUs.
   if (load<u32>(prev << CPU_SHIFT, CPU_CURR) == t) schedule(prev);
+  if (delaysDequeue && load<u8>(t, TASK_CLASS) == CLASS_FAIR && wakesInPlace(t, prev)) {
+    activate(t, prev, true);
+    return;
+  }
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, prev, true)
@@ -572,6 +580,8 @@ export function onTick(c: u32): void {
   updateCurr(c);
   if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extTick(cpu, t);
   if (fairTasks != 0) fairTick(cpu);
+  // The weights of groups follow the tick, and what is left of slices with them.
+  if (hrtick && grouping && load<u8>(t, TASK_CLASS) == CLASS_FAIR) armCompletion(c);
 }
 
 export function onIdleExit(c: u32): void {

@@ -22,9 +22,9 @@ import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
 import { opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
 import { extEnabled } from './ext';
+import { fairAttributes, fairEnable } from './fair';
 import { namedCgroup } from './group';
 import { rtAttributes, rtEnable } from './rt';
-import { noteFairTask } from './sched';
 import {
   FLAG_BACKGROUND,
   TASK_BARRIER,
@@ -63,7 +63,7 @@ export function noteForegroundExit(): void {
   foregroundTasks--;
 }
 
-/** A task with its scheduling attributes set, not yet runnable; realtime ones are behind the class (kernel/rt.ts); 0 if there is no room (the run fails). */
+/** A task with its scheduling attributes set, not yet runnable; a realtime task's and a fair one's are behind the class (kernel/rt.ts, kernel/fair.ts); 0 if there is no room (the run fails). */
 export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: u32, mask: u32, cgroup: u32, stats: u32, background: bool, key: u64): u32 {
   const attributes = taskClass >> 8;
   taskClass &= 0xff;
@@ -88,7 +88,7 @@ export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: 
   else foregroundTasks++;
   if (taskClass == CLASS_EXT) opsEnable(t);
   else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
-  else noteFairTask(1);
+  else fairEnable(t, attributes);
   return t;
 }
 
@@ -123,7 +123,7 @@ export function taskFork(parent: u32, pc: u32, key: u64): u32 {
   const parentClass = load<u8>(parent, TASK_CLASS) as u32;
   const t = taskCreate(
     pc,
-    parentClass == CLASS_REALTIME ? parentClass | (rtAttributes(parent) << 8) : parentClass,
+    parentClass | ((parentClass == CLASS_REALTIME ? rtAttributes(parent) : parentClass == CLASS_FAIR ? fairAttributes(parent) : 0) << 8),
     load<u32>(parent, TASK_WEIGHT),
     load<u32>(parent, TASK_INVERSE_WEIGHT),
     load<u32>(parent, TASK_MASK),

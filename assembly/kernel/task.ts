@@ -95,6 +95,8 @@ export const FLAG_QUEUED: u32 = 1;
 export const FLAG_BACKGROUND: u32 = 2;
 /** The task whose states are the states of its job. */
 export const FLAG_MAIN: u32 = 4;
+/** Fair, since 6.12: asks for a slice of its own (se->custom_slice). */
+export const FLAG_SLICE: u32 = 8;
 export const FLAG_EXITING: u32 = 16;
 /** Became runnable by a wake-up (not by losing its CPU) and has not run since. */
 export const FLAG_WOKEN: u32 = 32;

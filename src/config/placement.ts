@@ -59,6 +59,7 @@ export interface Placement {
   /** Undefined: the policy has none. */
   domains: number | undefined;
   policy: Policy;
+  kernel: Config['kernel']['version'];
   mistakes: Mistakes;
 }
 
@@ -77,14 +78,33 @@ type SchedulingClass = 'ext' | 'fair' | 'realtime';
 
 /** What tasks and spawned tasks have in common: class, mask, domain. */
 function placeTask<Spread extends string>(
-  given: { class?: SchedulingClass; cpus: string; domain?: number | Spread | 'none'; cgroup?: string },
+  given: {
+    class?: SchedulingClass;
+    cpus: string;
+    domain?: number | Spread | 'none';
+    cgroup?: string;
+    slice?: string;
+  },
   spread: Spread,
   path: Path,
-  { cpus, domains, policy, mistakes }: Placement,
+  { cpus, domains, policy, kernel, mistakes }: Placement,
 ): { class: SchedulingClass; domain: number | Spread | 'none' } {
   const schedulingClass = given.class ?? (policy.name === 'eevdf' ? 'fair' : 'ext');
   if (schedulingClass === 'ext' && policy.name === 'eevdf') {
     mistakes.add([...path, 'class'], 'policy eevdf has no ext class; leave class out to follow the policy');
+  }
+  if (given.slice !== undefined) {
+    if (schedulingClass !== 'fair') {
+      mistakes.add(
+        [...path, 'slice'],
+        `fair tasks ask for slices, and this one is in the ${schedulingClass} class`,
+      );
+    } else if (kernel === '6.11-scx') {
+      mistakes.add(
+        [...path, 'slice'],
+        'kernel 6.11-scx gives all fair tasks the same slice; 6.12 and 7.3 ask them',
+      );
+    }
   }
   checkCpus(given.cpus, cpus, [...path, 'cpus'], mistakes);
   if (typeof given.domain === 'number') {

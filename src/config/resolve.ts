@@ -299,7 +299,13 @@ export function resolveConfig(config: Config): ResolvedConfig {
   if (policy.name === 'processor-sharing' && !machine.profile.startsWith('ideal-')) {
     mistakes.add(['policy'], 'processor-sharing has no costs and one speed: it needs an ideal machine');
   }
-  const placement: Placement = { cpus, domains: domainCount(policy), policy, mistakes };
+  const placement: Placement = {
+    cpus,
+    domains: domainCount(policy),
+    policy,
+    kernel: kernel.version,
+    mistakes,
+  };
   const tasks = workload.tasks.map((task, i) => resolveTask(task, ['workload', 'tasks', i], placement));
   checkAffinityTargets(workload, (name) => tasks.find((task) => task.name === name)?.class, mistakes);
   const arrivals = workload.arrivals.map(({ spawn, ...source }, i) => ({

@@ -305,12 +305,14 @@ function encodeCgroups(model: Model, given: ResolvedConfig['workload']['cgroups'
   }
 }
 
-type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus' | 'cgroup' | 'realtime'>;
+type Scheduled = Pick<ResolvedTask, 'class' | 'weight' | 'cpus' | 'cgroup' | 'realtime' | 'slice'>;
 
-/** TT_CLASS: the class, and behind it priority and kind of a realtime task. */
-function classOf({ class: name, realtime }: Scheduled): number {
+/** TT_CLASS: the class, and behind it priority and kind of a realtime task, or a fair task's own slice in µs. */
+function classOf({ class: name, realtime, slice }: Scheduled): number {
   if (name === 'ext') return abi.CLASS_EXT;
-  if (name === 'fair') return abi.CLASS_FAIR;
+  if (name === 'fair') {
+    return abi.CLASS_FAIR | (slice === undefined ? 0 : Number(durationNs(slice) / 1000n) << 8);
+  }
   const { priority, policy } = realtime ?? { priority: 50, policy: 'fifo' };
   return abi.CLASS_REALTIME | (priority << 8) | (policy === 'rr' ? 1 << 16 : 0);
 }

@@ -11,11 +11,14 @@ import {
   RESCHED_MASK,
   SOURCES,
 } from '../../assembly/core/layout';
+import { KERNEL_6_11_SCX } from '../../assembly/abi';
 import { CPU_CURR } from '../../assembly/kernel/cpu';
+import { wakesInPlace } from '../../assembly/kernel/delayed';
 import { eventsReset, LANE_BALANCE, lanePending, now, setNow } from '../../assembly/kernel/events';
 import {
   fairBalance,
   fairDequeue,
+  fairEnable,
   fairEnqueue,
   fairInit,
   fairNewidle,
@@ -39,6 +42,7 @@ import {
   RQ_NR_RUNNING,
   RQ_RUNNABLE_AVG,
   RQ_UTIL_AVG,
+  SE_ON_RQ,
   SE_VLAG,
   updateLoadAvg,
 } from '../../assembly/kernel/fairrq';
@@ -63,6 +67,13 @@ import { topologyLoad } from '../../assembly/machine/topology';
 
 export { fairSliceLeft, fairYield, fairNewidle };
 
+let kernel: u32 = KERNEL_6_11_SCX;
+
+/** Version of the machines to be set up. */
+export function setKernel(version: u32): void {
+  kernel = version;
+}
+
 /** An idle machine of `cpus` CPUs in consecutive nodes and LLCs of the given sizes, at time 0. */
 export function setup(cpus: u32, perNode: u32, perLlc: u32, sliceNs: u64, tickNs: u64): void {
   memory.fill(CPUS, 0, (cpus as usize) << CPU_SHIFT);
@@ -83,7 +94,7 @@ export function setup(cpus: u32, perNode: u32, perLlc: u32, sliceNs: u64, tickNs
   }
   tasksReset();
   eventsReset(1, 1);
-  fairInit(sliceNs, false, tickNs);
+  fairInit(sliceNs, false, tickNs, kernel);
 }
 
 export function setTime(time: u64): void {
@@ -93,6 +104,13 @@ export function setTime(time: u64): void {
 /** Allowed-CPU mask `index` of up to 64 CPUs. */
 export function setMask(index: u32, bits: u64): void {
   store<u64>(MASKS + ((index as usize) << 6), bits);
+}
+
+/** A task with a slice of its own. */
+export function newTaskWithSlice(sliceUs: u32): u32 {
+  const t = newTask(1024, 0);
+  fairEnable(t, sliceUs);
+  return t;
 }
 
 export function newTask(weight: u32, mask: u32): u32 {
@@ -162,6 +180,14 @@ export function tickAll(): void {
     if (lanePending(cpu << CPU_SHIFT, LANE_BALANCE)) fairBalance(cpu);
   }
   settle();
+}
+
+/** try_to_wake_up() on the CPU where it is queued still, or else on `cpu`. */
+export function wake(t: u32, cpu: u32): void {
+  enqueueOn(t, wakesInPlace(t, load<u32>(t, TASK_CPU)) ? load<u32>(t, TASK_CPU) : cpu, true, false);
+}
+export function isQueued(t: u32): bool {
+  return load<u32>(t, SE_ON_RQ) != 0;
 }
 
 export function charge(cpu: u32): void {

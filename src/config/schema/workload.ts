@@ -1,6 +1,7 @@
 // Tasks that exist from the start, and sources that spawn tasks or send jobs.
 
 import * as z from 'zod';
+import { durationNs } from '../units.js';
 import { namedProgram, programs } from './program.js';
 import { serverless } from './serverless.js';
 import {
@@ -48,6 +49,14 @@ function realtimeFits(value: { class?: string; realtime?: unknown }, context: z.
   context.addIssue({ code: 'custom', message: 'needs class: realtime', path: ['realtime'] });
 }
 
+/** sched_setattr() brings sched_runtime into these bounds. */
+const slice = duration
+  .refine((value) => durationNs(value) >= 100_000n && durationNs(value) <= 100_000_000n, {
+    error: (issue) => `expected 100us to 100ms, got ${show(issue.input)}`,
+  })
+  .optional()
+  .describe('The slice that fair tasks ask for, from kernel 6.12 on, to the µs; default: base_slice.');
+
 const cgroup = name.optional().describe('The cgroup that the tasks are in; default: the root.');
 
 const shares = count(2, 262_144)
@@ -73,6 +82,7 @@ const task = section({
     .describe('When the tasks become runnable; a distribution is drawn for each of them.'),
   class: schedulingClass.optional().describe('Default: ext under a sched_ext policy, fair under EEVDF.'),
   realtime,
+  slice,
   weight,
   priority,
   cpus: affinity,
@@ -98,6 +108,7 @@ const spawn = section({
   cgroup,
   class: schedulingClass.optional(),
   realtime,
+  slice,
   weight,
   priority,
   cpus: affinity,
