@@ -1,5 +1,6 @@
 // Rules that hold in some kernel versions only: docs/kernel.md has the table.
 
+import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as abi from '../assembly/abi.js';
@@ -152,6 +153,76 @@ test('HRTICK: in 7.3 a fair slice ends when it is used up, before at the tick', 
   assert.equal(await ends('7.3'), [54.6, 56]);
   assert.equal(await ends('6.12'), [52, 56]);
   assert.equal(await ends('6.11-scx'), [52, 56]);
+});
+
+const span = (from: number, to: number) => fc.integer({ min: from, max: to }).map((us) => `${us}us` as const);
+
+/** Bursts and sleeps of fair tasks in nested groups, some with a quota, beside a realtime task; every CPU may go offline once. */
+const fairRun = fc.record({
+  version: fc.constantFrom('6.12' as const, '7.3' as const),
+  machine: fc.constantFrom('ideal-1', 'ideal-2', 'ideal-4'),
+  slice_expiry: fc.constantFrom('tick' as const, 'exact' as const),
+  quota: fc.option(span(1000, 20_000), { nil: undefined }),
+  realtime: fc.boolean(),
+  offline: fc.boolean(),
+  tasks: fc.array(
+    fc.record({
+      count: fc.integer({ min: 1, max: 4 }),
+      slice: fc.option(span(100, 5000), { nil: undefined }),
+      cgroup: fc.constantFrom(undefined, 'pod', 'sidecar', 'other'),
+      weight: fc.constantFrom(1024, 110, 3121),
+      run: span(10, 6000),
+      sleep: span(10, 6000),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+
+test('a run with delayed dequeues, groups, quotas, realtime tasks and hotplug ends with all work done', async () => {
+  await fc.assert(
+    fc.asyncProperty(fairRun, async ({ version, machine, slice_expiry, quota, realtime, offline, tasks }) => {
+      // Each run ends with the engine's checks of conservation.
+      const { outcome } = await simulate({
+        machine,
+        policy: 'eevdf',
+        kernel: { version, slice_expiry, hz: '250Hz' },
+        workload: {
+          cgroups: [
+            { name: 'pod', ...(quota === undefined ? {} : { quota, period: '20ms' }) },
+            { name: 'sidecar', parent: 'pod', shares: 512 },
+            { name: 'other', shares: 2048 },
+          ],
+          tasks: [
+            ...tasks.map(({ run, sleep, ...task }, i) => ({
+              name: `t${i}`,
+              ...task,
+              program: [{ loop: { times: 40, do: [{ run }, { sleep }] } }],
+            })),
+            ...(realtime
+              ? [
+                  {
+                    name: 'rt',
+                    class: 'realtime' as const,
+                    program: [{ loop: { times: 20, do: [{ run: '2ms' }, { sleep: '3ms' }] } }],
+                  },
+                ]
+              : []),
+          ],
+        },
+        run: {
+          events:
+            offline && machine !== 'ideal-1'
+              ? [
+                  { at: '31ms', offline: 1 },
+                  { at: '77ms', online: 1 },
+                ]
+              : [],
+        },
+      });
+      assert.is(outcome, 'completed');
+    }),
+    { numRuns: 150, seed: 1 },
+  );
 });
 
 test.run();

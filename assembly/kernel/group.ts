@@ -418,7 +418,8 @@ export function groupSliceLeft(t: u32, cpu: u32): u64 {
   let least: u64 = u64.MAX_VALUE;
   for (;;) {
     const left = (load<u64>(se, TASK_NODE_KEY) - load<u64>(se, TASK_VRUNTIME)) as i64;
-    least = min(least, left > 0 ? invertDeltaFair(left as u64, se) : 0);
+    // A change of weight may round what was left to nothing; no time, no charge, and the slice would never end.
+    least = min(least, left > 0 ? invertDeltaFair(left as u64, se) : 1);
     if (g == 0) break;
     least = min(least, account(g));
     se = g;
