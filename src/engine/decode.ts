@@ -13,6 +13,7 @@ import type {
 import type { EncodedModel } from './encode.js';
 import { Histogram } from './histogram.js';
 import { readSections, type SectionPlace } from './image.js';
+import type { EngineMemory } from './module.js';
 
 const KINDS: HistogramKind[] = ['latency', 'worker_duration', 'stint', 'wake_latency', 'response'];
 
@@ -102,7 +103,7 @@ function statesOf(sums: readonly number[], jobs: number): StateTimes {
 }
 
 /** Reads the result image at `address`. */
-export function decode(memory: WebAssembly.Memory, address: number, model: EncodedModel): Decoded {
+export function decode(memory: EngineMemory, address: number, model: EncodedModel): Decoded {
   const reader = new Reader(new DataView(memory.buffer), address);
   const histograms = reader.histograms(model.classes);
   const ofClass = (kind: HistogramKind, name: string) =>

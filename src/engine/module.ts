@@ -7,9 +7,14 @@ import { VtimeError } from '../errors.js';
 
 const FILE = new URL('../../../build/vtime.wasm', import.meta.url);
 
+/** The engine's memory; its buffer is replaced when it grows. */
+export interface EngineMemory {
+  readonly buffer: ArrayBuffer;
+}
+
 /** The engine's exports (assembly/index.ts). Addresses and counts come as signed 32-bit numbers. */
 export interface EngineExports extends Record<string, unknown> {
-  memory: WebAssembly.Memory;
+  memory: EngineMemory;
   place(bytes: number): number;
   create(address: number): number;
   arrivalWindow(rows: number): number;
@@ -39,7 +44,8 @@ export interface EngineExports extends Record<string, unknown> {
 
 /** What a worker needs to make instances; can be posted to it. */
 export interface Engine {
-  module: WebAssembly.Module;
+  /** The compiled WebAssembly.Module; the name is not in Node's own types, and users should not need the DOM's. */
+  module: object;
   /** SHA-256 of the module's bytes. */
   sha256: string;
 }
@@ -71,5 +77,5 @@ export function adoptEngine(engine: Engine): void {
 }
 
 export function instantiate(engine: Engine): EngineExports {
-  return instantiateSync<EngineExports>(engine.module, {}).exports;
+  return instantiateSync<EngineExports>(engine.module as WebAssembly.Module, {}).exports;
 }

@@ -5,7 +5,7 @@ import { EngineError, VtimeError } from '../errors.js';
 import { ArrivalFeed } from './arrival-feed.js';
 import type { EncodedModel } from './encode.js';
 import { type FailureNumbers, failureError } from './failure.js';
-import { type EngineExports, instantiate, loadEngine } from './module.js';
+import { type EngineExports, type EngineMemory, instantiate, loadEngine } from './module.js';
 import { readWaits, type Wait } from './waits.js';
 
 /** Events per slice: long enough to be free, short enough for progress, signals and V8's optimising tier. */
@@ -53,7 +53,7 @@ export class Simulation {
   }
 
   /** The engine's memory, current until the next step. */
-  get memory(): WebAssembly.Memory {
+  get memory(): EngineMemory {
     return this.#engine.memory;
   }
 
