@@ -4,7 +4,7 @@
 import * as abi from '../assembly/abi.js';
 import { loadConfig } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
-import { durationNs } from '../src/config/units.js';
+import { durationNs, hertz } from '../src/config/units.js';
 import { decode } from '../src/engine/decode.js';
 import { encode } from '../src/engine/encode.js';
 import { Simulation } from '../src/engine/simulation.js';
@@ -35,9 +35,15 @@ interface Run {
 const config = loadConfig('examples/mini-scheduler.yaml');
 const resolved = resolveConfig(config);
 
-/** The engine's watchdog looks at the tasks every half timeout; these events have no counterpart in the reference. */
-function watchdogEvents(simulated_ns: number): number {
-  return Math.floor(simulated_ns / (Number(durationNs(resolved.kernel.watchdog_timeout)) / 2));
+/**
+ * Events of the engine's own that have no counterpart in the reference: the watchdog looks at the tasks every half timeout,
+ * and the load average is updated every 5 HZ + 1 ticks.
+ */
+function systemEvents(simulated_ns: number): number {
+  const hz = hertz(resolved.kernel.hz);
+  const watchdog_ns = Number(durationNs(resolved.kernel.watchdog_timeout)) / 2;
+  const loadAverage_ns = (5 * hz + 1) * (1e9 / hz);
+  return Math.floor(simulated_ns / watchdog_ns) + Math.floor(simulated_ns / loadAverage_ns);
 }
 
 function runEngine(): Run {
@@ -46,7 +52,7 @@ function runEngine(): Run {
   const elapsed = cpuTimeNs(() => {
     while (!simulation.done) simulation.step();
   });
-  const events = simulation.counter(abi.R_EVENTS) - watchdogEvents(Number(model.horizon_ns));
+  const events = simulation.counter(abi.R_EVENTS) - systemEvents(Number(model.horizon_ns));
   simulation.finish();
   const { metrics, histograms } = decode(simulation.memory, simulation.result(), model);
   const total = (wanted: HistogramKind): Total => {
