@@ -28,6 +28,7 @@
 //   224  u64 number        among all arrivals, counted from 1
 //   248  u64 overhead      CPU work of the control plane for it, ns
 
+import { clearRecord } from '../core/record';
 import { JOB_SHIFT, JOBS, MAX_JOBS } from '../core/layout';
 import { fail, FAIL_JOBS } from '../core/failure';
 import { ALIVE, ARRIVED, count, counter, NUMBER_AREA, NUMBER_SINCE, setCounter } from '../core/counters';
@@ -96,7 +97,7 @@ export function jobEnter(): u32 {
     j = slotsUsed << JOB_SHIFT;
     slotsUsed++;
   }
-  memory.fill(JOBS + j, 0, 1 << JOB_SHIFT);
+  clearRecord(JOBS + j, 1 << JOB_SHIFT);
   integrateNumber();
   count(ALIVE);
   store<u64>(j, counter(ARRIVED), JOB_NUMBER);

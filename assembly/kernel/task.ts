@@ -41,6 +41,7 @@
 //   192  u64 woken_at        last wake-up
 //   200  56 B of class state: fair (kernel/fair.ts) or the ext policy (policy/)
 
+import { clearRecord } from '../core/record';
 import { MAX_TASKS, TASKS, TASK_SHIFT } from '../core/layout';
 
 export const TASK_PID: usize = TASKS + 0;
@@ -159,7 +160,7 @@ export function taskAllocate(): u32 {
     t = slotsUsed << TASK_SHIFT;
     slotsUsed++;
   }
-  memory.fill(TASKS + t, 0, 1 << TASK_SHIFT);
+  clearRecord(TASKS + t, 1 << TASK_SHIFT);
   store<u32>(t, t >> TASK_SHIFT, TASK_PID);
   store<u32>(t, 0xffffffff, TASK_DSQ);
   store<u32>(t, 0xffffffff, TASK_DIRECT_DSQ);
