@@ -96,7 +96,7 @@ export function waitCount(): u32 {
   return waitsUsed();
 }
 
-/** Address of the run counters: R_… in abi.ts, u64 each. */
+/** Address of the run counters: R_… in abi/, u64 each. */
 export function counters(): usize {
   return COUNTERS;
 }

@@ -1,5 +1,5 @@
 // The end of a run: the invariants, checked in exact integers with both sides kept by different code, and the result
-// image (abi.ts, SECTION_… from 101 on).
+// image (abi/, SECTION_… from 101 on).
 
 import {
   HISTOGRAM_KINDS,

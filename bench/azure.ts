@@ -1,8 +1,8 @@
 // Events per second in the cells of `npm start`: examples/azure.yaml, one seed. Then a part of them, with all seeds, as a
 // sweep on one and on two workers, in turn: what the second core brings.
 
-import * as abi from '../assembly/abi.js';
 import { loadConfig } from '../src/config/load.js';
+import * as abi from '../src/engine/abi.js';
 import { encode } from '../src/engine/encode.js';
 import { readTraces } from '../src/engine/simulate.js';
 import { Simulation } from '../src/engine/simulation.js';

@@ -1,9 +1,9 @@
 // What parts of the engine cost as they grow: operations on a DSQ by its length, an event by the number of tasks,
 // memory by the number of tasks.
 
-import * as abi from '../assembly/abi.js';
 import { configFrom } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
+import * as abi from '../src/engine/abi.js';
 import { encode } from '../src/engine/encode.js';
 import { Simulation } from '../src/engine/simulation.js';
 import { loadUnits } from '../test/support/units.js';

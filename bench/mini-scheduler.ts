@@ -1,10 +1,10 @@
 // The mini-scheduler workload on the engine beside the same in native C++, interleaved on one CPU. The engine runs the
 // example as anyone would: config, model image, slices. Fails if the two took one different decision.
 
-import * as abi from '../assembly/abi.js';
 import { loadConfig } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
 import { durationNs, hertz } from '../src/config/units.js';
+import * as abi from '../src/engine/abi.js';
 import { decode } from '../src/engine/decode.js';
 import { encode } from '../src/engine/encode.js';
 import { Simulation } from '../src/engine/simulation.js';

@@ -1,9 +1,9 @@
 // M/M/48 at a load of 0.9: customers per second of the engine, of a textbook program in C++ and of SimPy, in turn on one
 // CPU. The engine runs examples/mm48.yaml as it stands, over a shorter time.
 
-import * as abi from '../assembly/abi.js';
 import { loadConfig } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
+import * as abi from '../src/engine/abi.js';
 import { decode } from '../src/engine/decode.js';
 import { encode } from '../src/engine/encode.js';
 import { Simulation } from '../src/engine/simulation.js';

@@ -68,7 +68,7 @@ export function setup() {
   }
   const isTypeScript = (path) => path.endsWith('.ts');
   const typed = ['src', 'test', 'bench'].map((folder) => newest(at(folder), isTypeScript));
-  const inputs = Math.max(...typed, modified(at('assembly', 'abi.ts')), modified(at('tsconfig.json')));
+  const inputs = Math.max(...typed, newest(at('assembly', 'abi')), modified(at('tsconfig.json')));
   if (modified(COMPILED) <= inputs || !existsSync(at('dist', 'src', 'cli', 'index.js'))) compileTypeScript();
 }
 

@@ -4,10 +4,10 @@
 import type { Vector } from 'apache-arrow';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as abi from '../assembly/abi.js';
 import { configFrom } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
 import type { ConfigInput } from '../src/config/schema.js';
+import * as abi from '../src/engine/abi.js';
 import { encode } from '../src/engine/encode.js';
 import { simulate } from '../src/engine/simulate.js';
 import { Simulation } from '../src/engine/simulation.js';

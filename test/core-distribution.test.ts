@@ -9,7 +9,7 @@ import {
   DIST_LOGNORMAL,
   DIST_PARETO,
   DIST_UNIFORM,
-} from '../assembly/abi.js';
+} from '../src/engine/abi.js';
 import { loadUnits } from './support/units.js';
 
 const units = loadUnits('core');

@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { DECISIONS_DETAILED } from '../assembly/abi.js';
 import { configFrom } from '../src/config/load.js';
 import { ConfigError } from '../src/config/mistakes.js';
 import { resolveConfig } from '../src/config/resolve.js';
+import { DECISIONS_DETAILED } from '../src/engine/abi.js';
 import { decode } from '../src/engine/decode.js';
 import { encode } from '../src/engine/encode.js';
 import { explainTask } from '../src/engine/explain-task.js';

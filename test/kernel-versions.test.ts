@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as abi from '../assembly/abi.js';
+import * as abi from '../src/engine/abi.js';
 import { simulate } from '../src/engine/simulate.js';
 import { loadUnits } from './support/units.js';
 

@@ -97,7 +97,7 @@ export function setCounter(index: u32, value: u64): void {
   store<u64>(COUNTERS + ((index as usize) << 3), value);
 }
 
-/** Parameter of the model, P_… in abi.ts. */
+/** Parameter of the model, P_… in abi/. */
 // @ts-ignore: decorator
 @inline
 export function param(index: u32): u64 {

@@ -45,7 +45,7 @@ export const EXP2_TABLE: usize = LN_TABLE + 1025 * 8 + 56; // keep 64-byte align
 /** |z| of a standard normal as Q32 by e = -ln P(|Z| > z) in steps of 1/128 up to 45 (core/distribution.ts). */
 export const NORMAL_TABLE: usize = EXP2_TABLE + 1025 * 8 + 56;
 export const NORMAL_ENTRIES: u32 = 45 * 128 + 1;
-/** u64 array of the model's parameters (abi.ts, P_…). */
+/** u64 array of the model's parameters (abi/, P_…). */
 export const PARAMS: usize = 0x14000;
 /** u64 array of run counters (core/counters.ts). */
 export const COUNTERS: usize = 0x15000;

@@ -6,7 +6,7 @@
 //
 //     0  u64 time       beginning of an interval, else the instant
 //     8  u64 length     of an interval or of what is moved, ns
-//    16  u32 kind       EXPLAIN_… of abi.ts
+//    16  u32 kind       EXPLAIN_… of abi/
 //    20  u32 a, u32 b, u32 c
 
 import {

@@ -15,7 +15,7 @@
 //    56  u64 finished      end of the function's code
 //    64  u64 cpu_ns        CPU time used by its tasks
 //    72  u64 state_since
-//    80  u32 state         STATE_… of abi.ts
+//    80  u32 state         STATE_… of abi/
 //    84  u32 measured      1 if it arrived after the warm-up
 //    88  u64 key           of its random draws
 //    96  u64 ordinal       number of this arrival within its source

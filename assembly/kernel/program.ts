@@ -1,7 +1,7 @@
 // The interpreter of task programs. Instructions run while the task has a CPU; those that take no time run at once,
 // until one uses the CPU, waits, or ends the task.
 //
-// An instruction is 16 B: u8 op, u8 flags, u16 register, u32 a, u64 value (abi.ts, OP_…).
+// An instruction is 16 B: u8 op, u8 flags, u16 register, u32 a, u64 value (abi/, OP_…).
 
 import {
   DECISION_POLL,

@@ -70,7 +70,7 @@ export const TASK_PC: usize = TASKS + 96;
 export const TASK_STATE: usize = TASKS + 100;
 export const TASK_CLASS: usize = TASKS + 101;
 export const TASK_MODE: usize = TASKS + 102;
-/** Flags of the instruction it sleeps in (abi.ts, FLAG_DISK). */
+/** Flags of the instruction it sleeps in (abi/, FLAG_DISK). */
 export const TASK_WAIT_FLAGS: usize = TASKS + 103;
 export const TASK_REGISTERS: usize = TASKS + 104;
 export const TASK_KEY: usize = TASKS + 120;

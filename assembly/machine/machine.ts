@@ -41,7 +41,7 @@ import {
   packageOffset,
 } from './record';
 
-/** Takes over SECTION_TURBO, _IDLE_STATES and _CORE_POWER (abi.ts). False if one has more rows than there is room for. */
+/** Takes over SECTION_TURBO, _IDLE_STATES and _CORE_POWER (abi/). False if one has more rows than there is room for. */
 export function machineLoadTables(
   turbo: usize,
   turboRows: u32,

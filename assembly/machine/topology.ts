@@ -76,7 +76,7 @@ function addToMask(mask: usize, cpu: u32): void {
   store<u64>(word, load<u64>(word) | ((1 as u64) << ((cpu & 63) as u64)));
 }
 
-/** Takes over SECTION_CPUS (abi.ts). False if a package, node, LLC or the number of CPUs exceeds its capacity. */
+/** Takes over SECTION_CPUS (abi/). False if a package, node, LLC or the number of CPUs exceeds its capacity. */
 export function topologyLoad(section: usize, count: u32): bool {
   if (count == 0 || count > MAX_CPUS) return false;
   memory.fill(MACHINE_CPUS, 0, (MAX_CPUS as usize) << MACHINE_CPU_SHIFT);

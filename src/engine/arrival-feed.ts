@@ -1,7 +1,7 @@
-// Fills the engine's window of arrivals from a table of invocations on disk (SOURCE_STREAM of assembly/abi.ts).
+// Fills the engine's window of arrivals from a table of invocations on disk (SOURCE_STREAM of assembly/abi/).
 
-import * as abi from '../../assembly/abi.js';
 import { type InvocationStream, selectedRows } from '../trace/stream.js';
+import * as abi from './abi.js';
 
 /** Rows of the window: 1.5 MiB. */
 export const WINDOW_ROWS = 1 << 16;

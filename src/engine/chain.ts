@@ -1,10 +1,10 @@
 // The reason chain of a stall or deadlock: who waits, since when, where, what was served instead, and who would have to end
 // the wait. Who could end one is read off the programs: a task that signals the event, wakes the task, sends to the queue.
 
-import { NONE } from '../../assembly/abi.js';
 import { programHas } from '../config/check.js';
 import type { ResolvedConfig, Step } from '../config/schema.js';
 import type { ChainStep, Served } from '../types.js';
+import { NONE } from './abi.js';
 import type { EncodedModel } from './encode.js';
 import type { Stays } from './served.js';
 import type { Wait } from './waits.js';

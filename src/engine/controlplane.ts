@@ -1,9 +1,9 @@
 // Encodes what the worker decides: assignment to domains, order of its queue, containers' starts and keep-alive.
 
-import * as abi from '../../assembly/abi.js';
 import type { ResolvedServerless } from '../config/schema.js';
 import { durationNs, megabytes, q32 } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import * as abi from './abi.js';
 import type { Model } from './model.js';
 import type { ProgramCompiler } from './program.js';
 

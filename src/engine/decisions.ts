@@ -11,7 +11,7 @@ import {
   type Vector,
   vectorFromArray,
 } from 'apache-arrow';
-import * as abi from '../../assembly/abi.js';
+import * as abi from './abi.js';
 import type { EncodedModel } from './encode.js';
 
 /** By DECISION_… number. */

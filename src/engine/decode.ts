@@ -1,6 +1,5 @@
 // From the result image to a result: names, units, distributions.
 
-import * as abi from '../../assembly/abi.js';
 import type {
   ClassResult,
   CpuResult,
@@ -10,6 +9,7 @@ import type {
   SimulationResult,
   StateTimes,
 } from '../types.js';
+import * as abi from './abi.js';
 import type { EncodedModel } from './encode.js';
 import { Histogram } from './histogram.js';
 import { readSections, type SectionPlace } from './image.js';

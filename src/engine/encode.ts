@@ -1,6 +1,5 @@
 // From a resolved config (and its trace) to a model image.
 
-import * as abi from '../../assembly/abi.js';
 import type { Machine } from '../config/machine.js';
 import { policyDomains } from '../config/placement.js';
 import { machineOf } from '../config/resolve.js';
@@ -9,6 +8,7 @@ import { durationNs, hertz, rateToMeanNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { columnsOf, UNKNOWN_DURATION_NS } from '../trace/invocations.js';
 import type { Trace } from '../trace/schema.js';
+import * as abi from './abi.js';
 import type { StreamedArrivals } from './arrival-feed.js';
 import { buildImage } from './image.js';
 import { indexByName, Model, type StatisticsClass } from './model.js';

@@ -1,9 +1,9 @@
 // Where a task's time went over a run: the cell runs again with a detailed record of its decisions.
 
-import { DECISIONS_DETAILED } from '../../assembly/abi.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
 import type { FailureReason, Outcome } from '../types.js';
+import { DECISIONS_DETAILED } from './abi.js';
 import { taskLabel } from './chain.js';
 import { type EncodedModel, encode } from './encode.js';
 import { failureReason } from './reason.js';

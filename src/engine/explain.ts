@@ -1,8 +1,8 @@
 // Where one invocation's time went: the cell runs again with a recorder for that job (assembly/kernel/explain.ts).
 
-import * as abi from '../../assembly/abi.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
+import * as abi from './abi.js';
 import { STATES } from './decode.js';
 import { encode } from './encode.js';
 import { readSections } from './image.js';

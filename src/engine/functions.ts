@@ -1,10 +1,10 @@
 // Functions as programs: phases become instructions of the container's worker task, and some functions poll where
 // others wait.
 
-import * as abi from '../../assembly/abi.js';
 import type { ResolvedServerless } from '../config/schema.js';
 import { q32 } from '../config/units.js';
 import type { Phase, ResolvedProfile } from '../trace/profiles.js';
+import * as abi from './abi.js';
 import type { ProgramCompiler } from './program.js';
 
 /** How a busy poller waits. */

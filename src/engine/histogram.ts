@@ -10,7 +10,7 @@ const ROUNDING = 2 ** -50;
 /** Observations that must lie beyond a quantile for it to be an estimate rather than an accident. */
 const TAIL_OBSERVATIONS = 10;
 
-// Offsets in a record of SECTION_HISTOGRAMS and in a row of SECTION_BUCKETS (assembly/abi.ts).
+// Offsets in a record of SECTION_HISTOGRAMS and in a row of SECTION_BUCKETS (assembly/abi/).
 const RECORD_KIND = 0;
 const RECORD_CLASS = 4;
 const RECORD_COUNT = 8;
@@ -24,7 +24,7 @@ const ROW_BYTES = 16;
 const ROW_COUNT = 8;
 
 export interface DecodedHistogram {
-  /** HISTOGRAM_ constant of assembly/abi.ts. */
+  /** HISTOGRAM_ constant of assembly/abi/. */
   kind: number;
   /** Statistics class, NONE for all. */
   classId: number;

@@ -1,7 +1,7 @@
-// Writing the model image and finding sections in a result image; the format is drawn in assembly/abi.ts.
+// Writing the model image and finding sections in a result image; the format is drawn in assembly/abi/.
 
-import { IMAGE_HEADER_BYTES, IMAGE_MAGIC, IMAGE_SECTION_BYTES, IMAGE_VERSION } from '../../assembly/abi.js';
 import { EngineError } from '../errors.js';
+import { IMAGE_HEADER_BYTES, IMAGE_MAGIC, IMAGE_SECTION_BYTES, IMAGE_VERSION } from './abi.js';
 
 /** A section under construction: fixed-size records, zero where nothing is written. */
 export class Section {

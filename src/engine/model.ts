@@ -1,12 +1,12 @@
 // The model under construction: sections that several encoders append to, and the small tables (distributions, masks,
 // programs) that they share.
 
-import * as abi from '../../assembly/abi.js';
 import type { Time } from '../config/schema.js';
 import { durationNs, parseCpuList, q32 } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import type { DurationDescription } from '../trace/duration.js';
 import type { ClassKind } from '../types.js';
+import * as abi from './abi.js';
 import { Section } from './image.js';
 
 /** A statistics class: what results are grouped by. */

@@ -1,9 +1,9 @@
-// From steps to instructions (assembly/abi.ts, OP_…). A program that falls off its end exits.
+// From steps to instructions (assembly/abi/, OP_…). A program that falls off its end exits.
 
-import * as abi from '../../assembly/abi.js';
 import type { Step, Time } from '../config/schema.js';
 import { q32 } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import * as abi from './abi.js';
 import type { Model } from './model.js';
 
 /** What names inside programs stand for. */

@@ -10,7 +10,7 @@ import {
   type Vector,
   vectorFromArray,
 } from 'apache-arrow';
-import * as abi from '../../assembly/abi.js';
+import * as abi from './abi.js';
 
 const STATE_COLUMNS = [
   'control_ns',

@@ -1,8 +1,8 @@
 // What ran while a task starved. The run is repeated with its decisions recorded: it is deterministic, so nothing has to be
 // kept while nobody knows yet that a task will starve.
 
-import * as abi from '../../assembly/abi.js';
 import { AbortedError } from '../errors.js';
+import * as abi from './abi.js';
 import type { EncodedModel } from './encode.js';
 import { readSections } from './image.js';
 import { Simulation } from './simulation.js';

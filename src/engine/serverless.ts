@@ -1,6 +1,5 @@
 // Encodes workload.serverless: the trace's window, its functions as programs, arrivals, containers, the worker.
 
-import * as abi from '../../assembly/abi.js';
 import type { Machine } from '../config/machine.js';
 import type { ResolvedConfig, ResolvedServerless, Time } from '../config/schema.js';
 import { durationNs, q32 } from '../config/units.js';
@@ -11,6 +10,7 @@ import { loadProfiles, mapProfiles } from '../trace/profiles.js';
 import { countsMatrix, functionRows, invocationTotals, type Trace, traceShape } from '../trace/schema.js';
 import { type FunctionSelection, selectFunctions, selectMinutes } from '../trace/select.js';
 import type { InvocationStream } from '../trace/stream.js';
+import * as abi from './abi.js';
 import { type StreamedArrivals, WINDOW_ROWS } from './arrival-feed.js';
 import {
   checkStaticMap,

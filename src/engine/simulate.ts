@@ -1,6 +1,5 @@
 // simulate(): a config in, a result out.
 
-import * as abi from '../../assembly/abi.js';
 import { configHash } from '../config/canonical.js';
 import { configFrom } from '../config/load.js';
 import { resolveConfig } from '../config/resolve.js';
@@ -10,6 +9,7 @@ import { readTrace, STREAM_ABOVE } from '../trace/read.js';
 import type { Trace } from '../trace/schema.js';
 import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
 import { VERSION } from '../version.js';
+import * as abi from './abi.js';
 import { DecisionCollector } from './decisions.js';
 import { decode } from './decode.js';
 import { type EncodedModel, encode } from './encode.js';

@@ -1,7 +1,7 @@
 // One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
 
-import * as abi from '../../assembly/abi.js';
 import { EngineError, VtimeError } from '../errors.js';
+import * as abi from './abi.js';
 import { ArrivalFeed } from './arrival-feed.js';
 import type { EncodedModel } from './encode.js';
 import { type FailureNumbers, failureError } from './failure.js';
@@ -57,12 +57,12 @@ export class Simulation {
     return this.#engine.memory;
   }
 
-  /** Byte address of the run counters (R_… of assembly/abi.ts, u64 each). */
+  /** Byte address of the run counters (R_… of assembly/abi/, u64 each). */
   get countersAddress(): number {
     return this.#engine.counters() >>> 0;
   }
 
-  /** A run counter, R_… of assembly/abi.ts. */
+  /** A run counter, R_… of assembly/abi/. */
   counter(index: number): number {
     return Number(
       new DataView(this.#engine.memory.buffer).getBigUint64(this.countersAddress + 8 * index, true),

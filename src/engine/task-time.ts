@@ -2,9 +2,9 @@
 // wherever a decision changes what the task does or where it waits; each stretch begins where the last one ended, so they
 // sum to the time from its first wake-up to its exit.
 
-import * as abi from '../../assembly/abi.js';
 import { programHas } from '../config/check.js';
 import { parseCpuList } from '../config/units.js';
+import * as abi from './abi.js';
 import { dsqName, MAX_CPUS, taskLabel } from './chain.js';
 import type { EncodedModel } from './encode.js';
 

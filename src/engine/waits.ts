@@ -1,6 +1,6 @@
 // The engine's records of what each task waits for when a run has failed (assembly/kernel/waits.ts).
 
-import * as abi from '../../assembly/abi.js';
+import * as abi from './abi.js';
 
 /** What a task does, or what it waits for. */
 export type WaitKind =

@@ -1,9 +1,9 @@
 // A command that breaks the engine on purpose: between two slices it flips one bit of a counter through the memory view.
 
-import * as abi from '../../assembly/abi.js';
 import { runAsCommand } from '../../src/cli/shared.js';
 import { configFrom } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
+import * as abi from '../../src/engine/abi.js';
 import { encode } from '../../src/engine/encode.js';
 import { Simulation } from '../../src/engine/simulation.js';
 

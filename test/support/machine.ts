@@ -1,7 +1,7 @@
 // A machine in the unit module: the profile's tables in its memory, and the calls the kernel would make.
 
-import * as abi from '../../assembly/abi.js';
 import type { Machine } from '../../src/config/machine.js';
+import * as abi from '../../src/engine/abi.js';
 import { loadUnits, type Units } from './units.js';
 
 export const NEVER = (1n << 64n) - 1n;
