@@ -34,7 +34,7 @@ export interface Instruction {
 
 export interface BpfFunction {
   name: string;
-  /** ELF section: `.text`, `struct_ops/…`. */
+  /** ELF section: `.text`, `struct_ops/…`. Only functions that a callback can reach are here. */
   section: string;
   instructions: Instruction[];
   /** Number of parameters that BTF states, else 5. */
@@ -55,10 +55,35 @@ export interface BpfMap {
   data?: Uint8Array;
   slots?: Map<number, number>;
   read_only: boolean;
-  /** Byte offsets in the value of what the kernel manages: bpf_timer, bpf_spin_lock, kptr, bpf_rb_root, … */
-  special: { kind: string; offset: number; type?: string }[];
+  /** What the kernel manages inside the value. */
+  special: SpecialField[];
   /** Global variables of a data map, by name. */
-  variables: { name: string; offset: number; bytes: number; type: string; count: number }[];
+  variables: Variable[];
+}
+
+/** A part of a value that the kernel manages. */
+export interface SpecialField {
+  /** bpf_timer, bpf_spin_lock, bpf_wq, bpf_refcount, bpf_list_head, bpf_list_node, bpf_rb_root, bpf_rb_node, kptr, … */
+  kind: string;
+  /** Bytes from the start of the value. */
+  offset: number;
+  /** kptr: the struct it points to. Heads and roots: the struct that they contain. */
+  type?: string;
+  /** Heads and roots: name of the node's member in that struct. */
+  node?: string;
+}
+
+/** A global variable; arrays are flat. */
+export interface Variable {
+  name: string;
+  /** Bytes from the start of the data map's value. */
+  offset: number;
+  /** Of the whole variable. */
+  bytes: number;
+  /** `u64`, `i32`, `bool`, … of an element; the struct's name if it is none of these. */
+  type: string;
+  /** Number of elements: 1 if it is no array. */
+  count: number;
 }
 
 /** One struct_ops map: a scheduler. */
@@ -75,10 +100,20 @@ export interface StructOps {
   callbacks: Map<string, number>;
 }
 
+/** A type of the object itself that it allocates (bpf_obj_new) or names by its id. */
+export interface BpfType {
+  /** BTF id: the value that the program passes. */
+  id: number;
+  name: string;
+  bytes: number;
+  special: SpecialField[];
+}
+
 export interface BpfObject {
   file: string;
   license: string;
   functions: BpfFunction[];
   maps: BpfMap[];
   schedulers: StructOps[];
+  types: BpfType[];
 }
