@@ -28,7 +28,7 @@ import { dsqCreate } from './dsq';
 import { now } from './events';
 import { CGROUP_SHARES } from './group';
 import { nrCpus } from './mask';
-import { burstLeft } from './program';
+import { burstLeft } from './lookahead';
 import { retime } from './sched';
 import { CGROUP_CONTAINERS } from './spawn';
 import { FLAG_QUEUED, MODE_FLUID, TASK_CGROUP, TASK_CLASS, TASK_CLASS_STATE, TASK_FLAGS, TASK_MODE, TASK_WORK } from './task';

@@ -4,12 +4,13 @@
 // An instruction is 16 B: u8 op, u8 flags, u16 register, u32 a, u64 value (abi/, OP_…).
 
 import {
+  CLASS_EXT,
+  CLASS_FAIR,
   DECISION_POLL,
   FLAG_DRAW,
   FLAG_OF_JOB,
   FLAG_OVERHEAD,
   FLAG_OWN,
-  FLAG_SPIN,
   FLAG_TRY,
   NONE,
   OP_AFFINITY,
@@ -33,8 +34,6 @@ import {
   OP_SPIN_EVENT,
   OP_WAKE,
   OP_YIELD,
-  CLASS_EXT,
-  CLASS_FAIR,
   STATE_IO,
   STATE_QUEUED,
   STATE_RUNNING,
@@ -45,31 +44,23 @@ import { count, INSTRUCTIONS } from '../core/counters';
 import { drawValue } from '../core/distribution';
 import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
 import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
-import { draw64, entityKey, mulQ32, PURPOSE_POLICY, streamKey } from '../core/random';
+import { draw64, entityKey, mulQ32 } from '../core/random';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
-import {
-  BARRIER_OWNER,
-  BARRIER_SIGNALLED,
-  barrierAddWaiter,
-  barrierArrive,
-  barrierCreate,
-  barrierFree,
-  barrierRelease,
-  releaseWaiter,
-} from './barrier';
+import { BARRIER_SIGNALLED, barrierAddWaiter, barrierRelease } from './barrier';
 import { CPU_WORK_BEGIN } from './cpu';
 import { detailing, recordDetail } from './decisions';
-import { now, resched, timerSet } from './events';
-import { extSetAffinity, extYield } from './ext';
+import { now, timerSet } from './events';
 import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
+import { extSetAffinity, extYield } from './ext';
 import { fairYield } from './fair';
+import { barrier, disownJob, fork, join, leaveChildren, leaveParent } from './family';
 import { fluid } from './fluid';
 import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, JOB_SENDS, jobState } from './job';
 import { maskAddress, maskTest } from './mask';
-import { rtYield } from './rt';
 import { queueAddWaiter, queueIsEmpty, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
-import { deactivate, leaveRunning, updateCurr, wakeUp, wakeUpNew } from './sched';
-import { noteForegroundExit, taskFork, templateTask } from './spawn';
+import { rtYield } from './rt';
+import { deactivate, leaveRunning, updateCurr, wakeUp } from './sched';
+import { noteForegroundExit, templateTask } from './spawn';
 import {
   FLAG_BACKGROUND,
   FLAG_CONTROL,
@@ -79,7 +70,6 @@ import {
   FLAG_RETRIES,
   FLAG_WAKE_PENDING,
   MODE_FLUID,
-  MODE_NONE,
   MODE_RUN,
   MODE_SPIN,
   MODE_SPIN_EVENT,
@@ -88,7 +78,6 @@ import {
   STATE_FREE,
   STATE_SLEEPING,
   TASK_BARRIER,
-  TASK_CHILDREN,
   TASK_CLASS,
   TASK_DRAW,
   TASK_FLAGS,
@@ -96,7 +85,6 @@ import {
   TASK_KEY,
   TASK_MASK,
   TASK_MODE,
-  TASK_PARENT,
   TASK_PC,
   TASK_PID,
   TASK_QUEUE,
@@ -105,7 +93,6 @@ import {
   TASK_WAIT_FLAGS,
   TASK_WAIT_NEXT,
   TASK_WORK,
-  taskSlots,
 } from './task';
 import { waitCause } from './waits';
 
@@ -126,6 +113,21 @@ export function programInit(address: usize, length: u32, mhz: u64): void {
   referenceMhz = mhz;
 }
 
+// @ts-ignore: decorator
+@inline
+export function programEnd(): u32 {
+  return programLength;
+}
+
+/** Frequency in which run lengths are stated, MHz. */
+// @ts-ignore: decorator
+@inline
+export function programMhz(): u64 {
+  return referenceMhz;
+}
+
+// @ts-ignore: decorator
+@inline
 export function instructionAt(pc: u32): usize {
   return program + ((pc as usize) << 4);
 }
@@ -139,7 +141,7 @@ export function startsRun(t: u32): bool {
 
 // @ts-ignore: decorator
 @inline
-function operand(t: u32, i: usize): u64 {
+export function operand(t: u32, i: usize): u64 {
   const flags = load<u8>(i, 1);
   if ((flags & FLAG_DRAW) != 0) {
     const index = load<u32>(t, TASK_DRAW);
@@ -150,49 +152,6 @@ function operand(t: u32, i: usize): u64 {
   if ((flags & FLAG_OF_JOB) != 0) return mulQ32(load<u64>(load<u32>(t, TASK_JOB), JOB_DURATION), value);
   if ((flags & FLAG_OVERHEAD) != 0) return load<u64>(load<u32>(t, TASK_JOB), JOB_OVERHEAD);
   return value;
-}
-
-// ---- what policies may know of a program ----------------------------------------------------------------
-
-/** Bytes of code that an instruction stands for; a burst is anywhere in them, a poll in the first few, a blocking call at the first. */
-const CODE_SHIFT: u64 = 12;
-const CODE_BASE: u64 = 0x400000;
-const POLL_BYTES: u64 = 4;
-
-/**
- * Where a task's instruction pointer is as it stops or at a tick. Sample number `sample` of the task is a draw of its own:
- * the program's draws are the same whether or not somebody looks.
- */
-export function instructionPointer(t: u32, sample: u64): u64 {
-  const pc = load<u32>(t, TASK_PC);
-  const at = CODE_BASE + (((pc != 0 ? pc - 1 : 0) as u64) << CODE_SHIFT);
-  const mode = load<u8>(t, TASK_MODE);
-  if (mode == MODE_NONE) return at;
-  const draw = draw64(streamKey(load<u64>(t, TASK_KEY), PURPOSE_POLICY, 0), sample);
-  return at + (mode == MODE_RUN ? draw >> (64 - CODE_SHIFT) : draw % POLL_BYTES);
-}
-
-/** Instructions that an oracle looks ahead to find the next use of the CPU. */
-const LOOK_AHEAD: u32 = 16;
-
-/** What is left of the task's CPU burst, or the whole of its next one, ns at the reference frequency; 0 if it waits first. */
-export function burstLeft(t: u32): u64 {
-  if (load<u8>(t, TASK_MODE) == MODE_RUN) return load<u64>(t, TASK_WORK) / referenceMhz;
-  let pc = load<u32>(t, TASK_PC);
-  for (let k: u32 = 0; k < LOOK_AHEAD && pc < programLength; k++) {
-    const i = program + ((pc as usize) << 4);
-    const op = load<u8>(i) as u32;
-    if (op == OP_RUN) {
-      const draws = load<u32>(t, TASK_DRAW);
-      const length = operand(t, i);
-      store<u32>(t, draws, TASK_DRAW);
-      return length;
-    }
-    if (op == OP_JUMP) pc = load<u32>(i, 4);
-    else if (op == OP_SET) pc++;
-    else return 0;
-  }
-  return 0;
 }
 
 // ---- jobs -----------------------------------------------------------------------------------------------
@@ -274,9 +233,10 @@ export function advance(c: u32, t: u32): bool {
   }
 }
 
-const CONTINUE: u32 = 0;
-const TIMED: u32 = 1;
-const LEFT: u32 = 2;
+// What an instruction leaves behind: the task goes on at once, has something timed to do on its CPU, has left it.
+export const CONTINUE: u32 = 0;
+export const TIMED: u32 = 1;
+export const LEFT: u32 = 2;
 
 function sleep(c: u32, t: u32, length: u64): void {
   deactivate(c, t, STATE_SLEEPING, STATE_IO);
@@ -330,7 +290,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     case OP_FORK:
       return fork(a, operand(t, i) as u32, c, t);
     case OP_JOIN:
-      return load<u32>(t, TASK_CHILDREN) == 0 ? joined(t) : wait(flags, c, t);
+      return join(flags, c, t);
     case OP_EXIT:
       return exit(c, t);
     case OP_SET: {
@@ -412,32 +372,6 @@ function isMember(t: u32): bool {
   return load<u8>(t, TASK_STATE) != STATE_FREE && (load<u16>(t, TASK_FLAGS) & FLAG_MEMBER) != 0;
 }
 
-/** The job leaves t: children that still work no longer work for it, since its record may be another job's soon. */
-function disownJob(t: u32, j: u32): void {
-  if (load<u32>(t, TASK_CHILDREN) == 0) return;
-  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
-    if (u != t && load<u32>(u, TASK_JOB) == j && load<u8>(u, TASK_STATE) != STATE_FREE) store<u32>(u, 0, TASK_JOB);
-  }
-}
-
-/** t exits before its children: nobody joins them, and they work for no job any more. */
-function orphanChildren(t: u32): void {
-  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
-    if (load<u32>(u, TASK_PARENT) != t || load<u8>(u, TASK_STATE) == STATE_FREE) continue;
-    store<u32>(u, 0, TASK_PARENT);
-    leaveJob(u);
-  }
-}
-
-function leaveJob(t: u32): void {
-  if (load<u32>(t, TASK_JOB) == 0 || (load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) return;
-  store<u32>(t, 0, TASK_JOB);
-  if (load<u32>(t, TASK_CHILDREN) == 0) return;
-  for (let u: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; u < end; u += 1 << TASK_SHIFT) {
-    if (load<u32>(u, TASK_PARENT) == t && load<u8>(u, TASK_STATE) != STATE_FREE) leaveJob(u);
-  }
-}
-
 /** Another task's mask. The host lets ext tasks only be restricted from outside. */
 function setAffinity(t: u32, mask: u32): void {
   if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extSetAffinity(t, mask);
@@ -446,7 +380,7 @@ function setAffinity(t: u32, mask: u32): void {
 
 // @ts-ignore: decorator
 @inline
-function poll(t: u32, mode: u8): void {
+export function poll(t: u32, mode: u8): void {
   if (detailing) recordDetail(DECISION_POLL, t, mode == MODE_SPIN ? WAIT_SLEEP : waitCause(t));
   store<u8>(t, mode, TASK_MODE);
   store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_POLLED) as u16, TASK_FLAGS);
@@ -473,79 +407,11 @@ function finish(c: u32, t: u32): void {
   jobFinished(j);
 }
 
-/** Waits asleep, or polling with FLAG_SPIN, until another task ends the wait. */
-function wait(flags: u32, c: u32, t: u32): u32 {
-  store<u32>(t, WAITS_IN_JOIN, TASK_WAIT_NEXT);
-  if ((flags & FLAG_SPIN) != 0) {
-    poll(t, MODE_SPIN_EVENT);
-    store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
-    return TIMED;
-  }
-  store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
-  deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
-  return LEFT;
-}
-
-/** All children have exited: the family's barrier is no longer needed, t meets its own siblings again. */
-function joined(t: u32): u32 {
-  const b = load<u32>(t, TASK_BARRIER);
-  if (b != 0 && load<u32>(b, BARRIER_OWNER) == t) {
-    barrierFree(b);
-    const parent = load<u32>(t, TASK_PARENT);
-    store<u32>(t, parent != 0 ? load<u32>(parent, TASK_BARRIER) : 0, TASK_BARRIER);
-  }
-  return CONTINUE;
-}
-
-function barrier(b: u32, flags: u32, c: u32, t: u32): u32 {
-  if (barrierArrive(b)) {
-    barrierRelease(b, (c >> CPU_SHIFT) as i32, t);
-    return CONTINUE;
-  }
-  barrierAddWaiter(b, t);
-  if ((flags & FLAG_SPIN) != 0) {
-    poll(t, MODE_SPIN_EVENT);
-    return TIMED;
-  }
-  deactivate(c, t, STATE_BLOCKED, STATE_SIBLINGS);
-  return LEFT;
-}
-
-/** The parent and its `n` children share a barrier of n + 1 parties. */
-function fork(pc: u32, n: u32, c: u32, t: u32): u32 {
-  if (n == 0) return CONTINUE;
-  if (load<u32>(t, TASK_CHILDREN) == 0) {
-    joined(t);
-    const b = barrierCreate(n + 1);
-    store<u32>(b, t, BARRIER_OWNER);
-    store<u32>(t, b, TASK_BARRIER);
-  }
-  store<u32>(t, load<u32>(t, TASK_CHILDREN) + n, TASK_CHILDREN);
-  for (let k: u32 = 0; k < n; k++) {
-    const index = load<u32>(t, TASK_DRAW);
-    store<u32>(t, index + 1, TASK_DRAW);
-    const child = taskFork(t, pc, entityKey(load<u64>(t, TASK_KEY), index));
-    if (child == 0) return CONTINUE;
-    store<u32>(child, load<u32>(t, TASK_JOB), TASK_JOB);
-    wakeUpNew(child, c >> CPU_SHIFT);
-  }
-  return CONTINUE;
-}
-
 function exit(c: u32, t: u32): u32 {
   if ((load<u16>(t, TASK_FLAGS) & FLAG_MAIN) != 0) finish(c, t);
-  if (load<u32>(t, TASK_CHILDREN) == 0) joined(t);
-  else orphanChildren(t);
+  leaveChildren(t);
   deactivate(c, t, STATE_DEAD, STATE_RUNNING);
   if ((load<u16>(t, TASK_FLAGS) & FLAG_BACKGROUND) == 0) noteForegroundExit();
-  const parent = load<u32>(t, TASK_PARENT);
-  if (parent != 0) {
-    const left = load<u32>(parent, TASK_CHILDREN) - 1;
-    store<u32>(parent, left, TASK_CHILDREN);
-    if (left == 0 && load<u32>(parent, TASK_WAIT_NEXT) == WAITS_IN_JOIN) {
-      store<u32>(parent, 0, TASK_WAIT_NEXT);
-      releaseWaiter(parent, (c >> CPU_SHIFT) as i32, t);
-    }
-  }
+  leaveParent(c, t);
   return LEFT;
 }

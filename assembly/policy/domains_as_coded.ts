@@ -10,7 +10,7 @@ import { dsqCreate, dsqLocal, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
 import { dsqInsert, dsqInsertByVtime, dsqMoveToLocal, KICK_IDLE, kickCpu, kickIdleCpus } from '../kernel/ext';
 import { maskAddress, maskTest, maskWeightAnd, nrCpus } from '../kernel/mask';
-import { instructionPointer } from '../kernel/program';
+import { instructionPointer } from '../kernel/lookahead';
 import { FLAG_POLLED, TASK_CGROUP, TASK_CLASS_STATE, TASK_FLAGS, TASK_MASK, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { policyTimer } from '../kernel/watchdog';
 import { nrDomains } from './mapping';

@@ -19,7 +19,7 @@ import { now } from '../kernel/events';
 import { dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, KICK_PREEMPT, kickCpu, pickIdleNear } from '../kernel/ext';
 import { JOB_CPU_NS, JOB_DURATION, JOB_STATE, JOB_STATE_SINCE, JOB_TIMES } from '../kernel/job';
 import { maskAddress, maskTest, nrCpus } from '../kernel/mask';
-import { burstLeft } from '../kernel/program';
+import { burstLeft } from '../kernel/lookahead';
 import { FLAG_MAIN, FLAG_QUEUED, FLAG_WOKEN, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_JOB, TASK_MASK, TASK_SLICE, TASK_SUM_EXEC, TASK_VTIME, TASK_WEIGHT } from '../kernel/task';
 
 /** u64 by CPU: remaining: when its task will have nothing left; else 1; 0 = it is about to leave. */
