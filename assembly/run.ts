@@ -50,7 +50,8 @@ import {
 } from './kernel/events';
 import { onMachineEvent } from './kernel/hotplug';
 import { nrWords } from './kernel/mask';
-import { onCompletion, onIdleExit, onTick, runResched, wakeUp } from './kernel/sched';
+import { onCompletion, onIdleExit, onTick, runResched } from './kernel/sched';
+import { wakeUp } from './kernel/wakeup';
 import { onServer, onUnthrottle } from './kernel/rt';
 import { foregroundTasks } from './kernel/spawn';
 import { TASK_WORK } from './kernel/task';

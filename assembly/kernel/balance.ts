@@ -44,7 +44,8 @@ import {
   SE_ON_RQ,
 } from './fairrq';
 import { maskAddress, maskClear, maskFirst, maskFirstAnd, maskNextAnd, maskTest } from './mask';
-import { taskMove, updateCurr, wakeIdleCpu } from './sched';
+import { updateCurr } from './charge';
+import { taskMove, wakeIdleCpu } from './wakeup';
 import {
   domainOf,
   domainSpan,

@@ -31,7 +31,8 @@ import {
   throttledOn,
 } from './group';
 import { JOB_STATE, jobState } from './job';
-import { updateCurr, wakeIdleCpu } from './sched';
+import { updateCurr } from './charge';
+import { wakeIdleCpu } from './wakeup';
 import { FLAG_MAIN, FLAG_WOKEN, TASK_CLASS, TASK_FLAGS, TASK_JOB } from './task';
 
 const CGROUP_RUNTIME: usize = CGROUPS + 40;

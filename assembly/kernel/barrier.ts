@@ -13,7 +13,8 @@ import { detailing, recordDetail } from './decisions';
 import { BARRIERS, BARRIER_SHIFT, CPU_SHIFT, MAX_BARRIERS } from '../core/layout';
 import { fail, FAIL_BARRIERS } from '../core/failure';
 import { CPU_CURR } from './cpu';
-import { armCompletion, updateCurr, wakeUp } from './sched';
+import { armCompletion, updateCurr } from './charge';
+import { wakeUp } from './wakeup';
 import { MODE_NONE, MODE_SPIN_EVENT, TASK_CPU, TASK_MODE, TASK_WAIT_NEXT } from './task';
 
 export const BARRIER_PARTIES: usize = BARRIERS + 0;

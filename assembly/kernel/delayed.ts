@@ -23,7 +23,7 @@ import {
 } from './fairrq';
 import { changeRunning, dequeueEntity, GROUP_PARENT, GROUP_THROTTLED, grouping, groupOf, groupRq, isGroup, joinAbove, leaveAbove } from './group';
 import { maskAddress, maskTest } from './mask';
-import { updateCurr } from './sched';
+import { updateCurr } from './charge';
 import { TASK_MASK } from './task';
 
 /** Value of SE_ON_RQ: se->sched_delayed */

@@ -33,7 +33,8 @@ import {
 } from './dsq';
 import { resched } from './events';
 import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus, nrWords } from './mask';
-import { noteDispatch, noteLocal, taskMove, wakeIdleCpu } from './sched';
+import { noteDispatch } from './sched';
+import { noteLocal, taskMove, wakeIdleCpu } from './wakeup';
 import {
   FLAG_QUEUED,
   TASK_CLASS,

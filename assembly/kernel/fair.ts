@@ -70,7 +70,8 @@ import {
 import { now, resched } from './events';
 import { maskClear, maskSet, maskTest, nrCpus } from './mask';
 import { balanceInit, triggerLoadBalance } from './rebalance';
-import { armCompletion, noteFairTask } from './sched';
+import { armCompletion } from './charge';
+import { noteFairTask } from './sched';
 import { FLAG_SLICE, STATE_DEAD, TASK_CLASS, TASK_FLAGS, TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT, TASK_STATE } from './task';
 import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME } from './tree';
 

@@ -10,7 +10,8 @@ import { now, resched } from './events';
 import { extDisable } from './ext';
 import { fairEnqueue, fairSetNext } from './fair';
 import { nrCpus } from './mask';
-import { noteFairTask, updateCurr } from './sched';
+import { updateCurr } from './charge';
+import { noteFairTask } from './sched';
 import {
   FLAG_QUEUED,
   STATE_DEAD,

@@ -14,7 +14,7 @@ import {
   releaseWaiter,
 } from './barrier';
 import { CONTINUE, LEFT, poll, TIMED, WAITS_IN_JOIN } from './program';
-import { deactivate, wakeUpNew } from './sched';
+import { deactivate, wakeUpNew } from './wakeup';
 import { taskFork } from './spawn';
 import {
   FLAG_MAIN,

@@ -16,7 +16,8 @@ import { cpuRq, RQ_OLDEST, RQ_PUSH_CPU, SE_NEWER } from './fairrq';
 import { fallBackToFair } from './fallback';
 import { maskAddress, maskClear, maskFirstAnd, maskSet, maskTest } from './mask';
 import { domainsInit } from './scheddomain';
-import { taskMove, updateCurr, wakeIdleCpu } from './sched';
+import { updateCurr } from './charge';
+import { taskMove, wakeIdleCpu } from './wakeup';
 import { STATE_FREE, TASK_CLASS, TASK_MASK, TASK_STATE, taskSlots } from './task';
 
 const EVENT_BYTES: u32 = 32;

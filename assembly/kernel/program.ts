@@ -59,7 +59,8 @@ import { JOB_DURATION, JOB_KEY, JOB_OVERHEAD, JOB_SENDS, jobState } from './job'
 import { maskAddress, maskTest } from './mask';
 import { queueAddWaiter, queueIsEmpty, queueIsFull, queuePop, queuePush, queueTakeWaiter } from './queue';
 import { rtYield } from './rt';
-import { deactivate, leaveRunning, updateCurr, wakeUp } from './sched';
+import { updateCurr } from './charge';
+import { deactivate, leaveRunning, wakeUp } from './wakeup';
 import { noteForegroundExit, templateTask } from './spawn';
 import {
   FLAG_BACKGROUND,

@@ -25,7 +25,7 @@ import { CPU_CURR } from './cpu';
 import { now, resched } from './events';
 import { maskAddress, maskFirstAnd, maskNextAnd, maskTest, nrCpus } from './mask';
 import { TASK_CLASS, TASK_CLASS_STATE, TASK_CPU, TASK_MASK, TASK_NEXT, TASK_PREV, TASK_SLICE } from './task';
-import { taskMove, wakeIdleCpu } from './sched';
+import { taskMove, wakeIdleCpu } from './wakeup';
 
 const RT_FIRST: usize = RT_CPUS + 0;
 const RT_NR: usize = RT_CPUS + 4;

@@ -27,7 +27,8 @@ import { CPU_CURR, CPU_FLAGS, CPU_OFFLINE, CPU_WAKING } from './cpu';
 import { DSQ_GLOBAL, dsqLocal, dsqNr, dsqUser } from './dsq';
 import { fairNrRunning } from './fair';
 import { maskAddress, maskFirstAnd, maskSet, maskWeightAnd, nrCpus } from './mask';
-import { busyCpus, wakingCpus } from './sched';
+import { busyCpus } from './idling';
+import { wakingCpus } from './sched';
 import { STATE_RUNNABLE, TASK_CLASS, TASK_CPU, TASK_MASK, TASK_STATE, taskSlots } from './task';
 
 export const WASTED_EXIT: u32 = WASTED + 0;

@@ -34,7 +34,9 @@ import { fallBackToFair } from './fallback';
 import { loadAverageInit, onLoadAverage } from './loadavg';
 import { nrCpus } from './mask';
 import { anyQueued } from './queue';
-import { frequencyHandled, integrateRunnable, retime } from './sched';
+import { frequencyHandled } from './idling';
+import { integrateRunnable } from './observe';
+import { retime } from './sched';
 import {
   FLAG_BACKGROUND,
   FLAG_RETRIES,

@@ -76,7 +76,7 @@ import {
 } from '../kernel/job';
 import { attachJob, queueSend } from '../kernel/program';
 import { queueIsFull } from '../kernel/queue';
-import { wakeUpNew } from '../kernel/sched';
+import { wakeUpNew } from '../kernel/wakeup';
 import { taskFromTemplate } from '../kernel/spawn';
 import { nrCpus } from '../kernel/mask';
 import { nrDomains } from '../policy/mapping';

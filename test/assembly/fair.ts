@@ -47,7 +47,8 @@ import {
   updateLoadAvg,
 } from '../../assembly/kernel/fairrq';
 import { maskClear, maskFirst, maskInit, maskSet, maskTest, nrCpus } from '../../assembly/kernel/mask';
-import { taskMove, updateCurr, wakeIdleCpu } from '../../assembly/kernel/sched';
+import { updateCurr } from '../../assembly/kernel/charge';
+import { taskMove, wakeIdleCpu } from '../../assembly/kernel/wakeup';
 import { BAL_NEXT_BALANCE, BAL_NR_IDLE_SCAN, domainOf, SD_BALANCE_INTERVAL } from '../../assembly/kernel/scheddomain';
 import {
   FLAG_QUEUED,
