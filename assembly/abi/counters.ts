@@ -51,7 +51,8 @@ export const R_POLLERS_FOUND: u32 = 40;
 export const R_POLLERS_MISTAKEN: u32 = 41;
 export const R_POLLERS_MISSED: u32 = 42;
 export const R_POLLERS_CLEARED: u32 = 43;
-// 44 to 47 are free.
+/** Tasks looked at as jobs and parents left them: linear in the tasks that there were. */
+export const R_FAMILY_VISITS: u32 = 47;
 /** Jobs that left the system after their client had given up, and those of them that had begun to run. */
 export const R_TIMED_OUT: u32 = 48;
 export const R_ABANDONED: u32 = 49;

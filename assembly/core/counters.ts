@@ -59,7 +59,8 @@ export const POLLERS_FOUND: u32 = 40;
 export const POLLERS_MISTAKEN: u32 = 41;
 export const POLLERS_MISSED: u32 = 42;
 export const POLLERS_CLEARED: u32 = 43;
-// 44 to 47 are free.
+/** Tasks looked at as jobs and parents left them (kernel/family.ts). */
+export const FAMILY_VISITS: u32 = 47;
 /** Jobs that left the system after their client had given up, and those of them that had begun to run. */
 export const TIMED_OUT: u32 = 48;
 export const ABANDONED: u32 = 49;

@@ -155,6 +155,10 @@ export const BARRIERS: usize = 0x0a80_0000; // 2 MiB
 export const MAX_CGROUPS: u32 = 131072;
 export const CGROUP_DOMAIN: usize = 0x0ac0_0000;
 
+/** Parents and children, 16 B per task: at its handle >> FAMILY_OF_TASK (kernel/family.ts). */
+export const FAMILY_OF_TASK: u32 = TASK_SHIFT - 4;
+export const FAMILIES: usize = 0x0b00_0000; // 4 MiB
+
 /** Cgroups as groups of the fair class, 128 B (kernel/group.ts); their run queues are in the arena. */
 export const CGROUP_SHIFT: u32 = 7;
 export const CGROUPS: usize = 0x0f00_0000; // 16 MiB

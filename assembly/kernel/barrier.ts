@@ -5,8 +5,9 @@
 //     4  u32 arrived
 //     8  u32 waiters        list through TASK_WAIT_NEXT, in order of arrival
 //    12  u32 last waiter
-//    16  u32 owner          task that forked the family
+//    16  u32 owner          task that forked the family, 0 = it has exited
 //    20  u32 signalled      event: already happened
+//    24  u32 orphans        without an owner: tasks of the family that still use it
 
 import { DECISION_POLL } from '../abi';
 import { detailing, recordDetail } from './decisions';
@@ -23,6 +24,7 @@ export const BARRIER_WAITERS: usize = BARRIERS + 8;
 export const BARRIER_LAST: usize = BARRIERS + 12;
 export const BARRIER_OWNER: usize = BARRIERS + 16;
 export const BARRIER_SIGNALLED: usize = BARRIERS + 20;
+export const BARRIER_ORPHANS: usize = BARRIERS + 24;
 
 let freeHead: u32 = 0;
 let used: u32 = 1;

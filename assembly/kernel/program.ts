@@ -160,6 +160,9 @@ export function operand(t: u32, i: usize): u64 {
 /** The job is served by t from now on; its draws are the job's, whoever serves it. */
 export function attachJob(t: u32, j: u32, stage: u64): void {
   if (j == explainedJob) explainAttach(t);
+  // A child may have worked for its parent's job, and have children that do.
+  const before = load<u32>(t, TASK_JOB);
+  if (before != 0) disownJob(t, before);
   store<u32>(t, j, TASK_JOB);
   store<u64>(t, entityKey(load<u64>(j, JOB_KEY), stage), TASK_KEY);
   store<u32>(t, 0, TASK_DRAW);

@@ -42,7 +42,7 @@
 //   200  56 B of class state: fair (kernel/fair.ts) or the ext policy (policy/)
 
 import { clearRecord } from '../core/record';
-import { MAX_TASKS, TASKS, TASK_SHIFT } from '../core/layout';
+import { FAMILIES, FAMILY_OF_TASK, MAX_TASKS, TASKS, TASK_SHIFT } from '../core/layout';
 
 export const TASK_PID: usize = TASKS + 0;
 export const TASK_CPU: usize = TASKS + 4;
@@ -161,6 +161,7 @@ export function taskAllocate(): u32 {
     slotsUsed++;
   }
   clearRecord(TASKS + t, 1 << TASK_SHIFT);
+  store<u64>((t >> FAMILY_OF_TASK) as usize, 0, FAMILIES);
   store<u32>(t, t >> TASK_SHIFT, TASK_PID);
   store<u32>(t, 0xffffffff, TASK_DSQ);
   store<u32>(t, 0xffffffff, TASK_DIRECT_DSQ);
