@@ -39,7 +39,8 @@ function locator(document: Document, lines: LineCounter, file: string | undefine
   };
 }
 
-function parseText(text: string, source: Source): { value: unknown; locate: Locate } {
+/** The value of a YAML or JSON text, and where its parts are. Throws a ConfigError with every mistake of the syntax. */
+export function parseYaml(text: string, source: Source): { value: unknown; locate: Locate } {
   const lines = new LineCounter();
   const { file } = source;
   const fail = (message: string, offset?: number): Mistake => {
@@ -90,7 +91,7 @@ export function configFrom(value: unknown): Config {
  * for a sweep by expandSweep. Throws a ConfigError with all mistakes and their places.
  */
 export function parseConfig(text: string, source: Source = {}): Config {
-  const { value, locate } = parseText(text, source);
+  const { value, locate } = parseYaml(text, source);
   const config = validated(value, locate);
   const folder = source.file === undefined ? '' : dirname(source.file);
   const placed = renameFiles(config, (path) => (isAbsolute(path) ? path : besides(folder, path)));

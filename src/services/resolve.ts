@@ -1,0 +1,345 @@
+// From a services file that fits the schema to the form that the encoder takes: names become indices, defaults that depend on other
+// parts are filled in.
+
+import { placesOf } from '../config/mistakes.js';
+import { durationNs, megahertz, milliwatts, parseCpuList, rateToMeanNs } from '../config/units.js';
+import { instancesBehind } from './check/connections.js';
+import { STACK_PATHS } from './check/deployment.js';
+import { checkServices } from './check/index.js';
+import { entryOf, rangeOf, reachable } from './check/requests.js';
+import { ns, probabilities, ratePerSecond, stageTimes } from './resolve-time.js';
+import {
+  CLIENT,
+  NONE,
+  type ResolvedEdge,
+  type ResolvedExecution,
+  type ResolvedInstance,
+  type ResolvedModel,
+  type ResolvedPower,
+  type ResolvedRequest,
+  type ResolvedServices,
+  type ResolvedStage,
+} from './resolved.js';
+import type { Client } from './schema/client.js';
+import type { Model } from './schema/model.js';
+import type { Request } from './schema/requests.js';
+import { scheduled as scheduledSchema } from './schema/run.js';
+import { bytesOf } from './schema/values.js';
+import type { Services } from './schema.js';
+
+const DEFAULT_DURATION_NS = ns('10s');
+
+type Names = (name: string) => number;
+
+function indexOf(names: readonly string[]): Names {
+  const indices = new Map(names.map((name, i) => [name, i]));
+  return (name) => indices.get(name) ?? NONE;
+}
+
+function stageOf(name: string, model: Model, index: Names, profiles: Services['profiles']): ResolvedStage {
+  const { time, take, batches_with, repeat, leaves, blocks_thread, critical_section, frequency_share } =
+    model.stages[name];
+  const pair = typeof frequency_share === 'number' ? undefined : frequency_share;
+  const share = pair?.first ?? Number(frequency_share);
+  return {
+    name,
+    group: index(batches_with ?? name),
+    times: stageTimes(time, profiles),
+    take: takeOf(take),
+    repeat:
+      typeof repeat === 'number'
+        ? { draw: 'constant', number: repeat }
+        : { draw: 'exponential', number: repeat.exponential },
+    blocks_thread,
+    critical_section: critical_section ?? 0,
+    leaves,
+    frequency_share: share,
+    frequency_share_again: pair?.again ?? share,
+    marks_request: pair !== undefined,
+  };
+}
+
+function takeOf(take: Model['stages'][string]['take']): ResolvedStage['take'] {
+  if (take === 'one') return { kind: 'first', limit: 1 };
+  if (take === 'all') return { kind: 'first', limit: 0 };
+  if (take === 'connection') return { kind: 'connection', limit: 0 };
+  if (take === 'heads') return { kind: 'heads', limit: 1 };
+  if ('first' in take) return { kind: 'first', limit: take.first };
+  if ('connection' in take) return { kind: 'connection', limit: take.connection };
+  return { kind: 'heads', limit: take.heads };
+}
+
+function modelOf(name: string, model: Model, profiles: Services['profiles']): ResolvedModel {
+  const index = indexOf(Object.keys(model.stages));
+  const paths = Object.entries(model.paths);
+  const shares = probabilities(paths.map(([, { probability }]) => probability));
+  return {
+    name,
+    stages: Object.keys(model.stages).map((stage) => stageOf(stage, model, index, profiles)),
+    paths: paths.map(([pathName, { stages, priority }], i) => ({
+      name: pathName,
+      stages: stages.map(index),
+      // The last stage first, so that jobs leave before new ones enter.
+      priority: priority ?? stages.map((_, position) => stages.length - 1 - position),
+      probability: shares[i],
+    })),
+    bind_connections: model.bind_connections,
+    reference_frequency_mhz: megahertz(model.reference_frequency),
+  };
+}
+
+interface Execution {
+  threads?: number;
+  queues?: number;
+  queue_pairs?: number;
+  cores: string;
+  pinning: 'none' | 'each' | (string | null)[];
+}
+
+function executionOf({ threads, queues, queue_pairs, cores, pinning }: Execution): ResolvedExecution {
+  const list = parseCpuList(cores);
+  const number = threads ?? queues ?? queue_pairs ?? 0;
+  const each = Array.from({ length: number }, (_, i) => [list[i % list.length]]);
+  return {
+    kind: threads !== undefined ? 'threads' : queues !== undefined ? 'queues' : 'queue-pairs',
+    number,
+    cores: list,
+    pinned:
+      pinning === 'none'
+        ? []
+        : pinning === 'each'
+          ? each
+          : pinning.map((own) => (own === null ? null : parseCpuList(own))),
+  };
+}
+
+function instancesOf(services: Services, service: Names, model: Names, machine: Names): ResolvedInstance[] {
+  return Object.entries(services.services).flatMap(([serviceName, given]) =>
+    Object.entries(given.instances).map(([name, { spawn, frequency, context_switch, ...instance }]) => ({
+      name,
+      service: service(serviceName),
+      model: model(given.model),
+      machine: machine(instance.machine),
+      execution: executionOf(instance),
+      ...(spawn === undefined
+        ? {}
+        : {
+            spawn: {
+              up_to: spawn.up_to,
+              takes_ns: ns(spawn.takes),
+              idle_ns: spawn.idle === undefined ? 0 : ns(spawn.idle),
+            },
+          }),
+      frequency_mhz: megahertz(frequency ?? services.models[given.model].reference_frequency),
+      context_switch_ns: ns(context_switch),
+    })),
+  );
+}
+
+function edgesOf(services: Services, instance: Names): ResolvedServices['edges'] {
+  if (services.edges === 'all') return 'all';
+  const edges = new Map<string, ResolvedEdge>();
+  const add = (from: string, to: string, pool: number | undefined, blocking: boolean) => {
+    // The one said last counts.
+    const edge = {
+      from: from === 'client' ? CLIENT : instance(from),
+      to: instance(to),
+      pool: pool ?? 0,
+      blocking,
+    };
+    edges.set(`${edge.from} ${edge.to}`, edge);
+  };
+  for (const { from, to, both_ways, pool, blocking } of services.edges) {
+    for (const a of instancesBehind(services, from)) {
+      for (const b of instancesBehind(services, to)) {
+        add(a, b, pool, blocking);
+        // Replies go back on the connection that the call came on.
+        if (both_ways && from !== 'client' && !edges.has(`${instance(b)} ${instance(a)}`))
+          add(b, a, undefined, false);
+      }
+    }
+  }
+  return [...edges.values()];
+}
+
+function requestOf(
+  name: string,
+  request: Request,
+  probability: number,
+  services: Services,
+  service: Names,
+): ResolvedRequest {
+  const entry = entryOf(request);
+  // Nodes that no request reaches would only confuse the counts of parents.
+  const reached = reachable(request.nodes, entry);
+  const names = Object.keys(request.nodes).filter((node) => reached.has(node));
+  const index = indexOf(names);
+  const parents = new Map<string, number>();
+  for (const node of names) {
+    for (const next of request.nodes[node].next) parents.set(next, (parents.get(next) ?? 0) + 1);
+  }
+  return {
+    name,
+    probability,
+    entry: index(entry),
+    nodes: names.map((nodeName) => {
+      const node = request.nodes[nodeName];
+      const paths = Object.keys(services.models[services.services[node.service].model].paths);
+      const path = node.path ?? (paths.length === 1 ? paths[0] : undefined);
+      const range = rangeOf(node, services);
+      return {
+        name: nodeName,
+        service: service(node.service),
+        path: path === undefined ? NONE : paths.indexOf(path),
+        first_stage: range?.first ?? 0,
+        last_stage: range?.last ?? NONE,
+        next: node.next.map((next) => (next === 'client' ? CLIENT : index(next))),
+        parents: Math.max(1, parents.get(nodeName) ?? 0),
+        sync: node.sync === undefined ? NONE : index(node.sync),
+        hold_connection: node.hold_connection === undefined ? NONE : index(node.hold_connection),
+      };
+    }),
+    replies: parents.get('client') ?? 0,
+  };
+}
+
+function clientOf(client: Client, duration_ns: number): ResolvedServices['client'] {
+  const { load, retries, value_size, timeout } = client;
+  const epochs = typeof load === 'string' ? [{ until: `${duration_ns}ns`, rate: load }] : (load ?? []);
+  return {
+    loop: client.loop,
+    epochs: epochs.map(({ until, rate }) => ({
+      until_ns: ns(until),
+      mean_ns: Number(rateToMeanNs(rate)),
+      rate_per_s: ratePerSecond(rate),
+    })),
+    arrivals: client.arrivals,
+    ...(client.interarrival === undefined ? {} : { interarrival: client.interarrival }),
+    clients: client.clients ?? 0,
+    think: client.think ?? '0s',
+    connections: client.connections,
+    requests: client.requests ?? 0,
+    value_size:
+      typeof value_size === 'string'
+        ? { draw: 'constant', bytes: bytesOf(value_size) }
+        : { draw: 'exponential', bytes: bytesOf(value_size.exponential) },
+    timeout_ns: timeout === undefined ? 0 : ns(timeout),
+    ...(retries === undefined
+      ? {}
+      : {
+          retries: {
+            max: retries.max,
+            backoff_ns: ns(retries.backoff),
+            factor: retries.factor,
+            limit_ns: retries.limit === undefined ? 0 : ns(retries.limit),
+            jitter: retries.jitter,
+            reconnect_ns: ns(retries.reconnect),
+          },
+        }),
+    from_intended_start: client.from_intended_start,
+  };
+}
+
+function powerOf(services: Services, service: Names): ResolvedPower | undefined {
+  const { power } = services;
+  if (power === undefined) return undefined;
+  const steps = power.frequencies.map(megahertz);
+  const [lowest, highest] = [steps[0], steps[steps.length - 1]];
+  const step = power.cap_step === undefined ? undefined : megahertz(power.cap_step);
+  const fine: number[] = [];
+  for (let mhz = lowest; step !== undefined && mhz < highest; mhz += step) fine.push(mhz);
+  const { quantile, controller, failing_list, buckets, gain } = power;
+  return {
+    target_ns: ns(power.target),
+    quantile,
+    interval_ns: ns(power.interval),
+    controller,
+    failing_list,
+    frequencies_mhz: step === undefined ? steps : [...fine, highest],
+    tiers: (power.services ?? Object.keys(services.services)).map(service),
+    buckets,
+    gain,
+  };
+}
+
+function runOf({ run, client }: Services): ResolvedServices['run'] {
+  const { load } = client;
+  const last = Array.isArray(load) ? ns(load[load.length - 1].until) : undefined;
+  const closes = client.loop === 'closed' && client.requests !== undefined && run.duration === undefined;
+  const duration_ns = closes
+    ? 0
+    : run.duration === undefined
+      ? (last ?? DEFAULT_DURATION_NS)
+      : ns(run.duration);
+  return {
+    duration_ns,
+    end: run.end,
+    limit_ns: run.limit === 'none' ? 0 : run.limit === 'auto' ? 10 * duration_ns : ns(run.limit),
+    warmup:
+      run.warmup === 'mser-5'
+        ? { method: 'mser-5' }
+        : { method: 'fixed', ns: Number(durationNs(run.warmup)) },
+  };
+}
+
+function scheduledOf({ mode, scheduled }: Services): ResolvedServices['scheduled'] {
+  return mode === 'scheduled' ? (scheduled ?? scheduledSchema.parse({})) : undefined;
+}
+
+/** Everything filled in. Throws a ConfigError with all errors that the checks find; `checkServices` tells warnings as well. */
+export function resolveServices(services: Services): ResolvedServices {
+  checkServices(services).throwErrors(placesOf(services));
+  const service = indexOf(Object.keys(services.services));
+  const model = indexOf(Object.keys(services.models));
+  const machine = indexOf(Object.keys(services.machines));
+  const instances = instancesOf(services, service, model, machine);
+  const instance = indexOf(instances.map(({ name }) => name));
+  const { stack, latency, client_latency, links } = services.network;
+  const stackPaths = Object.keys(stack === undefined ? {} : services.models[stack].paths);
+  const [send_local, send_remote, receive_remote] = STACK_PATHS.map((name) => stackPaths.indexOf(name));
+  const requests = Object.entries(services.requests);
+  const shares = probabilities(requests.map(([, { probability }]) => probability));
+  const run = runOf(services);
+  const power = powerOf(services, service);
+  const scheduled = scheduledOf(services);
+  return {
+    name: services.name ?? 'services',
+    seed: services.seed,
+    mode: services.mode,
+    ...(scheduled === undefined ? {} : { scheduled }),
+    machines: Object.entries(services.machines).map(([name, given]) => ({
+      name,
+      cores: given.cores,
+      ...(given.network === 'none' ? {} : { network: executionOf(given.network) }),
+      idle_power_mw: given.idle_power === undefined ? 0 : milliwatts(given.idle_power),
+      busy_power_mw: given.busy_power === undefined ? 0 : milliwatts(given.busy_power),
+    })),
+    network: {
+      stack: stack === undefined ? NONE : model(stack),
+      send_local,
+      send_remote,
+      receive_remote,
+      latency_ns: ns(latency),
+      client_latency_ns: ns(client_latency ?? latency),
+      links: links.map(({ between: [a, b], latency: own }) => ({
+        a: machine(a),
+        b: machine(b),
+        latency_ns: ns(own),
+      })),
+    },
+    models: Object.entries(services.models).map(([name, given]) => modelOf(name, given, services.profiles)),
+    services: Object.entries(services.services).map(([name, given]) => ({
+      name,
+      model: model(given.model),
+      instances: Object.keys(given.instances).map(instance),
+      balancer: given.balancer === undefined ? NONE : model(given.balancer),
+    })),
+    instances,
+    edges: edgesOf(services, instance),
+    requests: requests.map(([name, request], i) => requestOf(name, request, shares[i], services, service)),
+    client: clientOf(services.client, run.duration_ns),
+    ...(power === undefined ? {} : { power }),
+    run,
+    compat: services.compat,
+  };
+}
