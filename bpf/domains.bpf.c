@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Scheduling domains with virtual-time priority. Two variants: as "Serverless platform driven CPU loadbalancing" says
+// (Algorithms 1 and 2), and, with `as_coded`, as its author coded it (abrehman94/iluvatar-faas at e521d9b). The
+// simulator's native policies `domains` and `domains-as-coded` decide the same; docs/policies.md names what differs
+// from the sources. As coded, the loader has to add SCX_OPS_ENQ_LAST to ops.flags.
+
+#include "common.h"
+
+#define MAX_GROUPS 512
+#define SECOND 1000000000ull
+#define STEAL_REACH 11
+#define POLLER_VARIANCE 16
+#define POLLER_FACTOR 3
+
+/* ---- what the loader sets ---- */
+
+const volatile bool as_coded = false;
+const volatile bool steal = true;
+/* Every n-th enqueue of a task sets its vtime to now. */
+const volatile u32 reset_every = 10;
+const volatile u64 slice_ns = 3000000;
+/* Groups in gMap: 0 to nr_groups - 1. */
+const volatile u32 nr_groups = 1;
+/* Added to the clock wherever a vtime is set to now: a base just below 2^64 makes vtimes wrap around during a run. */
+const volatile u64 vtime_base = 0;
+/* As coded only: */
+const volatile bool count_enqueues = false;
+const volatile bool sample_at_tick = false;
+const volatile u32 pinned_cpus = 0;
+const volatile u64 pinned_slice_ns = 1000000;
+const volatile u64 heartbeat_ns = 1000000000;
+
+/* A scheduling domain. */
+struct group {
+	/* Bit c of the words: CPU c belongs to it. No bit at all: every CPU does. */
+	u64 cores[MAX_CPUS / 64];
+	/* 0: slice_ns. */
+	u64 slice_ns;
+};
+
+/* Read when the scheduler starts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_GROUPS);
+	__type(key, u32);
+	__type(value, struct group);
+} gMap SEC(".maps");
+
+/* Cgroup (its id in the unified hierarchy) to group; read at every enqueue. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, u32);
+} cMap SEC(".maps");
+
+/* ---- state ---- */
+
+struct domain {
+	struct bpf_cpumask __kptr *cpus;
+	u64 slice_ns;
+	u32 nr_cpus;
+	u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_GROUPS);
+	__type(key, u32);
+	__type(value, struct domain);
+} domain_map SEC(".maps");
+
+struct task_state {
+	u64 vtime;
+	/* CPU time at the last running(), and the length of the last stint. */
+	u64 exec_start;
+	u64 last_stint;
+	u32 enqueues;
+	/* 0 until the first judgement. */
+	u32 busy_factor;
+	/* Sleeps since the stamp; sleeps per second, 0 = none measured. */
+	u32 sleeps;
+	u32 sleep_frequency;
+	u64 sleep_stamp;
+	u64 ip_mean;
+	u64 ip_variance;
+	u32 ip_samples;
+	u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, s32);
+	__type(value, struct task_state);
+} task_map SEC(".maps");
+
+struct heartbeat {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct heartbeat);
+} heartbeat_map SEC(".maps");
+
+/* Domain of a CPU + 1, 0 if it belongs to none. */
+u32 cpu_domain[MAX_CPUS];
+u32 nr_cpus;
+
+/* DSQs: one per domain, then the global one, then (as coded) one per CPU. */
+#define GLOBAL_DSQ nr_groups
+#define CPU_DSQ(cpu) (nr_groups + 1 + (cpu))
+
+static __always_inline struct task_state *state_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&task_map, p, NULL, 0);
+}
+
+static __always_inline u64 vtime_of(u64 now)
+{
+	return now + vtime_base;
+}
+
+/* Group of the task's cgroup, NONE if it is not mapped. */
+static __always_inline u32 group_of(struct task_struct *p)
+{
+	u64 cgroup = p->cgroups->dfl_cgrp->kn->id;
+	u32 *group = bpf_map_lookup_elem(&cMap, &cgroup);
+
+	return group && *group < nr_groups ? *group : NONE;
+}
+
+static __always_inline bool move_to_local(s32 cpu, u64 dsq)
+{
+	bool moved = dsq_move_to_local(dsq);
+
+	record(VTIME_MOVE, bpf_ktime_get_ns(), .dsq = dsq, .target = cpu, .result = moved);
+	return moved;
+}
+
+static __always_inline void kick(s32 cpu, s32 pid)
+{
+	record(VTIME_KICK, bpf_ktime_get_ns(), .pid = pid, .target = cpu, .flags = SCX_KICK_IDLE);
+	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+/* Kicks every idle CPU of a mask; NULL: of the machine. */
+static void kick_idle_cpus(const struct cpumask *cpus, s32 pid)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	bool any = cpus ? bpf_cpumask_intersects(idle, cpus) : !bpf_cpumask_empty(idle);
+	u32 n = any ? nr_cpus : 0;
+
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+		if (bpf_cpumask_test_cpu(cpu, idle) && (!cpus || bpf_cpumask_test_cpu(cpu, cpus)))
+			kick(cpu, pid);
+	}
+	scx_bpf_put_idle_cpumask(idle);
+}
+
+OPS3(s32, domains_select_cpu, struct task_struct *, p, s32, prev_cpu, u64, wake_flags)
+{
+	record(VTIME_SELECT_CPU, bpf_ktime_get_ns(), .pid = p->pid, .flags = wake_flags, .group = prev_cpu, .target = prev_cpu);
+	return prev_cpu;
+}
+
+/* ---- enqueue ---- */
+
+/* The text has no rule for waking CPUs: an enqueue wakes one idle CPU of the domain that the task may use. */
+static __always_inline void wake_one(struct task_struct *p, u32 group, struct domain *domain, u64 now)
+{
+	struct bpf_cpumask *cpus = domain ? domain->cpus : NULL;
+	s32 cpu;
+
+	if (!cpus) {
+		cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	} else if (p->nr_cpus_allowed >= nr_cpus) {
+		cpu = scx_bpf_pick_idle_cpu((const struct cpumask *)cpus, 0);
+	} else {
+		struct bpf_cpumask *both = bpf_cpumask_create();
+
+		if (!both)
+			return;
+		bpf_cpumask_and(both, (const struct cpumask *)cpus, p->cpus_ptr);
+		cpu = scx_bpf_pick_idle_cpu((const struct cpumask *)both, 0);
+		bpf_cpumask_release(both);
+	}
+	record(VTIME_PICK_IDLE, now, .pid = p->pid, .group = group, .target = cpu);
+	if (cpu >= 0)
+		kick(cpu, p->pid);
+}
+
+static __always_inline void enqueue_as_written(struct task_struct *p, struct task_state *state, u64 enq_flags, u64 now)
+{
+	u32 group, enqueues = state->enqueues;
+	struct domain *domain = NULL;
+	u64 slice = slice_ns;
+
+	if (enqueues % reset_every == 0)
+		state->vtime = vtime_of(now);
+	else
+		state->vtime += state->last_stint / (state->sleep_frequency > 1 ? state->sleep_frequency : 1);
+	state->enqueues = enqueues + 1;
+
+	group = group_of(p);
+	if (group != NONE)
+		domain = bpf_map_lookup_elem(&domain_map, &group);
+	if (domain)
+		slice = domain->slice_ns;
+	record(VTIME_ENQUEUE, now, .pid = p->pid, .flags = enq_flags, .dsq = domain ? group : GLOBAL_DSQ, .slice_ns = slice,
+	       .vtime = state->vtime, .exec_ns = p->se.sum_exec_runtime, .target = scx_bpf_task_cpu(p), .group = group,
+	       .result = 1);
+	dsq_insert_vtime(p, domain ? group : GLOBAL_DSQ, slice, state->vtime, enq_flags);
+	wake_one(p, group, domain, now);
+}
+
+/* A task restricted to few CPUs waits in the queue of the one where fewest wait. */
+static __always_inline void enqueue_on_least_loaded_cpu(struct task_struct *p, u64 enq_flags, u64 now)
+{
+	u32 best = 0, fewest = ~0u, n = nr_cpus;
+
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+		u32 waiting;
+
+		if (!allowed(p, cpu))
+			continue;
+		waiting = scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) + scx_bpf_dsq_nr_queued(CPU_DSQ(cpu));
+		if (waiting < fewest) {
+			fewest = waiting;
+			best = cpu;
+		}
+	}
+	record(VTIME_ENQUEUE, now, .pid = p->pid, .flags = enq_flags, .dsq = CPU_DSQ(best), .slice_ns = pinned_slice_ns,
+	       .exec_ns = p->se.sum_exec_runtime, .target = scx_bpf_task_cpu(p), .group = NONE);
+	dsq_insert(p, CPU_DSQ(best), pinned_slice_ns, 0);
+	kick_idle_cpus(p->cpus_ptr, p->pid);
+}
+
+static __always_inline void enqueue_as_coded(struct task_struct *p, struct task_state *state, u64 enq_flags, u64 now)
+{
+	struct domain *domain = NULL;
+	u32 group;
+	u64 slice;
+
+	if (count_enqueues)
+		state->enqueues++;
+	if (p->nr_cpus_allowed < nr_cpus && p->nr_cpus_allowed <= pinned_cpus) {
+		enqueue_on_least_loaded_cpu(p, enq_flags, now);
+		return;
+	}
+	group = group_of(p);
+	if (group != NONE)
+		domain = bpf_map_lookup_elem(&domain_map, &group);
+	/* Slice 0 keeps what is left: what the code's division by a factor of 0 comes to. */
+	slice = !domain ? pinned_slice_ns : state->busy_factor ? domain->slice_ns / state->busy_factor : 0;
+	record(VTIME_ENQUEUE, now, .pid = p->pid, .flags = enq_flags, .dsq = domain ? group : GLOBAL_DSQ, .slice_ns = slice,
+	       .vtime = state->vtime, .exec_ns = p->se.sum_exec_runtime, .target = scx_bpf_task_cpu(p), .group = group,
+	       .result = 1);
+	dsq_insert_vtime(p, domain ? group : GLOBAL_DSQ, slice, state->vtime, enq_flags);
+	if (domain && (u32)scx_bpf_dsq_nr_queued(group) <= domain->nr_cpus)
+		kick_idle_cpus((const struct cpumask *)domain->cpus, p->pid);
+	else
+		kick_idle_cpus(NULL, p->pid);
+}
+
+OPS2(void, domains_enqueue, struct task_struct *, p, u64, enq_flags)
+{
+	struct task_state *state = state_of(p);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!state)
+		return;
+	if (as_coded)
+		enqueue_as_coded(p, state, enq_flags, now);
+	else
+		enqueue_as_written(p, state, enq_flags, now);
+}
+
+/* ---- dispatch ---- */
+
+/* Domains -1, +1, -2, +2, ... */
+static __always_inline void steal_from_neighbours(s32 cpu, u32 own, u32 reach)
+{
+	for (u32 distance = 1; distance < MAX_GROUPS && distance <= reach; distance++) {
+		if (own >= distance && move_to_local(cpu, own - distance))
+			return;
+		if (own + distance < nr_groups && move_to_local(cpu, own + distance))
+			return;
+	}
+}
+
+OPS2(void, domains_dispatch, s32, cpu, struct task_struct *, prev)
+{
+	u32 own = (u32)cpu < MAX_CPUS ? cpu_domain[(u32)cpu] - 1 : NONE;
+
+	record(VTIME_DISPATCH, bpf_ktime_get_ns(), .target = cpu, .pid = prev ? prev->pid : 0, .flags = prev ? prev->scx.flags : 0,
+	       .slice_ns = prev ? prev->scx.slice : 0, .exec_ns = prev ? prev->se.sum_exec_runtime : 0);
+	if (as_coded) {
+		/* A CPU outside all domains serves domain 0. */
+		if (own == NONE)
+			own = 0;
+		if (!move_to_local(cpu, own))
+			steal_from_neighbours(cpu, own, STEAL_REACH);
+		move_to_local(cpu, CPU_DSQ(cpu));
+		move_to_local(cpu, GLOBAL_DSQ);
+		return;
+	}
+	if (own != NONE && move_to_local(cpu, own))
+		return;
+	if (move_to_local(cpu, GLOBAL_DSQ))
+		return;
+	if (steal && own != NONE)
+		steal_from_neighbours(cpu, own, nr_groups - 1);
+}
+
+/* ---- accounting ---- */
+
+OPS1(void, domains_running, struct task_struct *, p)
+{
+	struct task_state *state = state_of(p);
+
+	if (!state)
+		return;
+	state->exec_start = p->se.sum_exec_runtime;
+	record(VTIME_RUNNING, bpf_ktime_get_ns(), .pid = p->pid, .exec_ns = p->se.sum_exec_runtime, .slice_ns = p->scx.slice,
+	       .vtime = state->vtime);
+}
+
+/*
+ * Exponentially weighted mean and variance of the user instruction pointer with weight 1/2. The first sample has
+ * variance 0: everybody begins as a poller.
+ */
+static __always_inline void judge(struct task_struct *p, struct task_state *state, u64 now)
+{
+	u64 ip = bpf_task_pt_regs(p)->ip;
+	u64 weight = state->ip_samples != 0;
+	u64 mean = (state->ip_mean * weight + ip) / (weight + 1);
+	u64 squares = (u64)(((s64)ip - (s64)mean) * ((s64)ip - (s64)state->ip_mean));
+
+	state->ip_variance = (state->ip_variance * weight + squares) / (weight + 1);
+	state->ip_mean = mean;
+	state->ip_samples++;
+	state->busy_factor = state->ip_variance <= POLLER_VARIANCE ? POLLER_FACTOR : 1;
+	record(VTIME_SAMPLE, now, .pid = p->pid, .dsq = ip, .vtime = state->ip_variance, .group = state->busy_factor);
+}
+
+OPS2(void, domains_stopping, struct task_struct *, p, bool, runnable)
+{
+	struct task_state *state = state_of(p);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!state)
+		return;
+	state->last_stint = p->se.sum_exec_runtime - state->exec_start;
+	if (as_coded) {
+		state->vtime += state->last_stint * state->busy_factor / (state->sleep_frequency > 1 ? state->sleep_frequency : 1);
+		if (state->enqueues % reset_every == 0)
+			state->vtime = vtime_of(now);
+		if (!sample_at_tick)
+			judge(p, state, now);
+	}
+	record(VTIME_STOPPING, now, .pid = p->pid, .exec_ns = p->se.sum_exec_runtime, .slice_ns = p->scx.slice,
+	       .vtime = state->vtime, .result = runnable);
+}
+
+OPS1(void, domains_tick, struct task_struct *, p)
+{
+	struct task_state *state = state_of(p);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!state)
+		return;
+	record(VTIME_TICK, now, .pid = p->pid, .exec_ns = p->se.sum_exec_runtime, .slice_ns = p->scx.slice, .vtime = state->vtime);
+	if (as_coded && sample_at_tick)
+		judge(p, state, now);
+}
+
+/* Sleeps per second, updated at most once a second: 3/4 of the old value and 1/4 of the new, at least 1. */
+OPS2(void, domains_quiescent, struct task_struct *, p, u64, deq_flags)
+{
+	struct task_state *state = state_of(p);
+	u64 now = bpf_ktime_get_ns();
+	u32 seconds;
+
+	if (!state)
+		return;
+	state->sleeps++;
+	seconds = (now - state->sleep_stamp) / SECOND;
+	if (seconds) {
+		u32 rate = state->sleeps / seconds, old = state->sleep_frequency;
+
+		if (as_coded) {
+			rate = rate > 1 ? rate : 1;
+			old = old ? old : rate;
+			state->sleep_frequency = old - (old >> 2) + (rate >> 2);
+		} else {
+			u32 mean = old ? (3 * old + rate) / 4 : rate;
+
+			state->sleep_frequency = mean > 1 ? mean : 1;
+		}
+		state->sleeps = 0;
+		state->sleep_stamp = now;
+	}
+	record(VTIME_QUIESCENT, now, .pid = p->pid, .flags = deq_flags, .group = state->sleep_frequency);
+}
+
+OPS2(s32, domains_init_task, struct task_struct *, p, struct scx_init_task_args *, args)
+{
+	return bpf_task_storage_get(&task_map, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -ENOMEM;
+}
+
+OPS1(void, domains_enable, struct task_struct *, p)
+{
+	struct task_state *state = state_of(p);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!state)
+		return;
+	if (as_coded)
+		state->vtime = vtime_of(now);
+	state->sleep_stamp = now;
+	record_enable(p, now);
+}
+
+/* ---- begin and end ---- */
+
+/* Wakes idle CPUs of domains where tasks wait: what ENQ_LAST left behind. */
+static int heartbeat(void *map, u32 *key, struct heartbeat *value)
+{
+	u32 n = nr_cpus;
+
+	record(VTIME_TIMER, bpf_ktime_get_ns());
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+		if (scx_bpf_dsq_nr_queued(CPU_DSQ(cpu)))
+			kick(cpu, 0);
+	}
+	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups; group++) {
+		u32 index = group;
+		struct domain *domain = bpf_map_lookup_elem(&domain_map, &index);
+
+		if (domain && scx_bpf_dsq_nr_queued(group))
+			kick_idle_cpus((const struct cpumask *)domain->cpus, 0);
+	}
+	bpf_timer_start(&value->timer, heartbeat_ns, 0);
+	return 0;
+}
+
+static s32 domain_init(u32 group)
+{
+	struct group *source = bpf_map_lookup_elem(&gMap, &group);
+	struct domain *domain = bpf_map_lookup_elem(&domain_map, &group);
+	struct bpf_cpumask *cpus;
+	u64 any = 0;
+	s32 err;
+
+	if (!source || !domain)
+		return -ENOENT;
+	err = scx_bpf_create_dsq(group, -1);
+	if (err)
+		return err;
+	cpus = bpf_cpumask_create();
+	if (!cpus)
+		return -ENOMEM;
+	for (u32 word = 0; word < MAX_CPUS / 64; word++)
+		any |= source->cores[word];
+	domain->nr_cpus = 0;
+	domain->slice_ns = source->slice_ns ? source->slice_ns : slice_ns;
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpus; cpu++) {
+		if (any && !(source->cores[cpu / 64] >> (cpu % 64) & 1))
+			continue;
+		bpf_cpumask_set_cpu(cpu, cpus);
+		cpu_domain[cpu] = group + 1;
+		domain->nr_cpus++;
+	}
+	cpus = bpf_kptr_xchg(&domain->cpus, cpus);
+	if (cpus)
+		bpf_cpumask_release(cpus);
+	return 0;
+}
+
+OPS0(s32, domains_init)
+{
+	u32 key = 0;
+	s32 err = 0;
+
+	nr_cpus = scx_bpf_nr_cpu_ids();
+	if (nr_cpus > MAX_CPUS || nr_groups > MAX_GROUPS)
+		return -ENOENT;
+	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups && !err; group++)
+		err = domain_init(group);
+	if (!err)
+		err = scx_bpf_create_dsq(GLOBAL_DSQ, -1);
+	if (as_coded) {
+		struct heartbeat *value = bpf_map_lookup_elem(&heartbeat_map, &key);
+
+		for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpus && !err; cpu++)
+			err = scx_bpf_create_dsq(CPU_DSQ(cpu), -1);
+		if (!err && value) {
+			bpf_timer_init(&value->timer, &heartbeat_map, CLOCK_MONOTONIC);
+			bpf_timer_set_callback(&value->timer, heartbeat);
+			bpf_timer_start(&value->timer, heartbeat_ns, 0);
+		}
+	}
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpus, .group = nr_groups,
+	       .result = as_coded, .slice_ns = slice_ns, .vtime = vtime_base);
+	return err;
+}
+
+OPS1(void, domains_exit, struct scx_exit_info *, info)
+{
+	exit_record(info);
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops domains = {
+	RECORDING_CALLBACKS
+	.select_cpu = (void *)domains_select_cpu,
+	.enqueue = (void *)domains_enqueue,
+	.dispatch = (void *)domains_dispatch,
+	.tick = (void *)domains_tick,
+	.running = (void *)domains_running,
+	.stopping = (void *)domains_stopping,
+	.quiescent = (void *)domains_quiescent,
+	.init_task = (void *)domains_init_task,
+	.enable = (void *)domains_enable,
+	.init = (void *)domains_init,
+	.exit = (void *)domains_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_SWITCH_PARTIAL,
+	.name = "domains",
+};
