@@ -8,6 +8,8 @@
 export { loadConfig, parseConfig } from './config/load.js';
 export { resolveConfig } from './config/resolve.js';
 export { configJsonSchema } from './config/schema.js';
+export { explain } from './engine/explain.js';
+export { explainTask } from './engine/explain-task.js';
 export { Histogram } from './engine/histogram.js';
 export { simulate } from './engine/simulate.js';
 export { AbortedError, EngineError, SimulationError, VtimeError } from './errors.js';

@@ -416,3 +416,113 @@ export interface ResultTables {
   /** One row per run, kind and class; the buckets of each histogram, mergeable. */
   histograms: Table;
 }
+
+/** A stretch of an invocation's time in one state. */
+export interface ExplainedInterval {
+  state: keyof StateTimes;
+  /** Since the arrival. */
+  from_ns: number;
+  length_ns: number;
+  /** Where the task that serves the job runs, or waits. */
+  cpu?: number;
+  class?: 'fair' | 'ext';
+  /** Of time in the control plane: how long a task of it ran for the job; the rest is waiting. */
+  control_ran_ns?: number;
+  /** Queues it waited in, in order. */
+  queues: string[];
+  /** Who was served before it from where it waited, by statistics class: how often. */
+  behind: Record<string, number>;
+}
+
+/** Where an invocation's time went. */
+export interface Explanation {
+  /** Number among all arrivals, from 1. */
+  number: number;
+  class: string;
+  arrival_ns: number;
+  /** To its response; to the end of the run if it has none. */
+  latency_ns: number;
+  /** False: still in the system at the end. */
+  finished: boolean;
+  /** In order of time; the lengths sum to the latency. */
+  intervals: ExplainedInterval[];
+}
+
+export type TaskState =
+  | 'running'
+  | 'polling'
+  | 'switch'
+  | 'cold'
+  | 'waiting'
+  | 'preempted'
+  | 'quota'
+  | 'sleeping'
+  | 'blocked';
+
+/** Tasks that had a CPU meanwhile. */
+export interface Ahead {
+  /** e.g. `task "hog/1" (pid 2)`, `tasks of "requests"` */
+  who: string;
+  /** Stays on a CPU. */
+  count: number;
+  length_ns: number;
+}
+
+/** All the time that a task spent in one state at one place. */
+export interface TimePart {
+  state: TaskState;
+  /** The CPU it ran on, the queue it waited in, what it was blocked in; '' if there is nothing to say. */
+  where: string;
+  length_ns: number;
+  times: number;
+  longest_ns: number;
+  /** Beginning of the longest stretch, simulated time. */
+  longest_from_ns: number;
+  /** Waiting or preempted: who had the CPU meanwhile, longest first; of a shared DSQ those that it served, if it did. */
+  behind: Ahead[];
+  /** Preempted: who took the CPU, most often first. */
+  by: { who: string; count: number }[];
+}
+
+/** What the task was doing at the end of the run, or of the window. */
+export interface LastStretch {
+  state: TaskState;
+  where: string;
+  since_ns: number;
+  length_ns: number;
+  behind: Ahead[];
+}
+
+/** Where a task's time went. */
+export interface TaskExplanation {
+  /** e.g. `task "worker/7" (pid 8)` */
+  task: string;
+  pid: number;
+  /** The time that is explained, simulated time: from its first wake-up to its exit, unless a window is narrower. */
+  from_ns: number;
+  until_ns: number;
+  /** False: it had not exited by then. */
+  exited: boolean;
+  /** By state; sums to until_ns − from_ns. */
+  states: { state: TaskState; length_ns: number; times: number }[];
+  /** By state and place, longest first; sums to the same. */
+  parts: TimePart[];
+  /** What it was doing at the end, if it had not exited. */
+  last?: LastStretch;
+  /** How the run ended, if that was before its exit. */
+  outcome?: Outcome;
+  /** Why it stalled or deadlocked. */
+  reason?: FailureReason;
+}
+
+export interface ExplainOptions {
+  /** Trace to use instead of the one the config names. */
+  trace?: Trace;
+  signal?: AbortSignal;
+}
+
+export interface ExplainTaskOptions extends ExplainOptions {
+  /** Explain what is between these simulated times only. */
+  from_ns?: number;
+  until_ns?: number;
+}

@@ -56,19 +56,27 @@ const CONFIG = `{
 }`;
 
 const USE = `
+  const JOB = {
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    workload: { arrivals: [{ name: 'j', interarrival: '1s', max_arrivals: 1, spawn: { program: [{ run: '2s' }] } }] },
+  };
   const result = await simulate(${CONFIG});
   const tables = resultTables([result]);
   const seeds = [];
   for await (const cell of sweep({ ...${CONFIG}, sweep: { replications: 2 } }, { workers: 1 })) seeds.push(cell.seed);
+  const { until_ns, parts } = await explainTask(${CONFIG}, 'b');
+  const left = await explain(JOB, 1);
   console.log(result.outcome, result.metrics.duration_s, tables.classes.numRows, seeds.length);
+  console.log(until_ns / 1e9, parts.length, left.latency_ns / 1e9);
 `;
-// Classes a and b; two replications.
-const PRINTED = 'completed 3 2 2\n';
+// Classes a and b; two replications. b ends at 3 s, having waited and run; the job takes 2 s.
+const PRINTED = 'completed 3 2 2\n3 2 2\n';
 
 test('a fresh project of ES modules', () => {
   const folder = project('esm', {
     'package.json': '{"type": "module"}',
-    'main.js': `import { resultTables, simulate, sweep } from 'vtime';\n${USE}`,
+    'main.js': `import { explain, explainTask, resultTables, simulate, sweep } from 'vtime';\n${USE}`,
   });
   assert.is(run(process.execPath, ['main.js'], folder), PRINTED);
 });
@@ -76,13 +84,14 @@ test('a fresh project of ES modules', () => {
 test('a fresh CommonJS project', () => {
   const folder = project('cjs', {
     'package.json': '{}',
-    'main.js': `const { resultTables, simulate, sweep } = require('vtime');\n(async () => {${USE}})();`,
+    'main.js': `const { explain, explainTask, resultTables, simulate, sweep } = require('vtime');\n(async () => {${USE}})();`,
   });
   assert.is(run(process.execPath, ['main.js'], folder), PRINTED);
 });
 
 const TYPED = `import {
-  type FailureReason, type SimulationResult, type SweepCell, readTrace, resultTables, simulate, sweep,
+  type FailureReason, type SimulationResult, type SweepCell, type TaskExplanation,
+  explain, explainTask, readTrace, resultTables, simulate, sweep,
 } from 'vtime';
 const result: SimulationResult = await simulate(${CONFIG}, { onProgress: ({ time_ns }) => void time_ns.toFixed() });
 const reason: FailureReason | undefined = result.reason;
@@ -91,10 +100,13 @@ const latency: number = result.metrics.latency_ms.p99;
 const rows: number = resultTables([result]).results.numRows;
 const cells: SweepCell[] = [];
 for await (const cell of sweep({ ...${CONFIG}, sweep: { replications: 2 } }, { workers: 1 })) cells.push(cell);
+const explanation: TaskExplanation = await explainTask(${CONFIG}, 'a', { until_ns: 5e8 });
+const longest: number | undefined = explanation.parts[0]?.longest_ns;
+void explain;
 // @ts-expect-error: no such key
 void (() => simulate({ sed: 1 }));
 void readTrace;
-console.log(result.outcome, result.metrics.duration_s, rows + (who?.length ?? 1), cells.length, latency > 0 ? 1 : '');
+console.log(result.outcome, result.metrics.duration_s, rows + (who?.length ?? 1), cells.length, latency > 0 ? 1 : '', longest);
 `;
 
 function typescript(name: string, options: Record<string, string>): string {
@@ -123,8 +135,8 @@ const tsc = (folder: string) =>
 test('a fresh TypeScript project, as Node resolves modules', () => {
   const folder = typescript('nodenext', { module: 'nodenext', moduleResolution: 'nodenext' });
   assert.is(tsc(folder), '');
-  // 1 row of results and no chain; nothing arrives, so there is no latency.
-  assert.is(run(process.execPath, [join('out', 'main.js')], folder), 'completed 3 2 2 \n');
+  // 1 row of results and no chain; nothing arrives, so there is no latency. Task a runs for all of the half second explained.
+  assert.is(run(process.execPath, [join('out', 'main.js')], folder), 'completed 3 2 2  500000000\n');
 });
 
 test('a fresh TypeScript project, as bundlers resolve modules', () => {

@@ -5,8 +5,9 @@ import * as assert from 'uvu/assert';
 import { configFrom } from '../src/config/load.js';
 import { resolveConfig } from '../src/config/resolve.js';
 import type { ConfigInput } from '../src/config/schema.js';
-import { explain } from '../src/engine/explain.js';
-import { readTraces, runCell } from '../src/engine/simulate.js';
+import { STATES } from '../src/engine/decode.js';
+import { readTraces } from '../src/engine/simulate.js';
+import { explain, simulate } from '../src/index.js';
 import { failure } from './support/traces.js';
 
 const azure = (policy: ConfigInput['policy'], offered_load: number): ConfigInput => ({
@@ -27,28 +28,14 @@ const azure = (policy: ConfigInput['policy'], offered_load: number): ConfigInput
   output: { invocations: 'all' },
 });
 
-const STATES = [
-  'control',
-  'worker_queue',
-  'run_queue',
-  'local_queue',
-  'preempted',
-  'running',
-  'cold',
-  'io',
-  'siblings',
-  'quota',
-  'container_start',
-] as const;
-
 async function rowsOf(input: ConfigInput) {
   const config = resolveConfig(configFrom(input));
-  const traces = await readTraces(config);
-  const { invocations } = await runCell(config, traces);
+  const { trace } = await readTraces(config);
+  const { invocations } = await simulate(config, { trace });
   const column = (name: string) => invocations!.getChild(name)!.toArray() as BigUint64Array;
   return {
     config,
-    traces,
+    trace,
     number: column('number'),
     latency: column('latency_ns'),
     states: STATES.map((state) => [state, column(`${state}_ns`)] as const),
@@ -74,10 +61,10 @@ test('the states of 10,000 invocations sum to their latencies, to the nanosecond
 
 test('the stretches of an explanation follow each other, sum to the latency, and by state to the row', async () => {
   for (const policy of ['eevdf', 'domains:8'] as const) {
-    const { config, traces, number, latency, states } = await rowsOf(azure(policy, 1.1));
+    const { config, trace, number, latency, states } = await rowsOf(azure(policy, 1.1));
     const step = Math.floor(number.length / 6);
     for (let row = 0; row < number.length; row += step) {
-      const { intervals, latency_ns, finished } = explain(config, traces, Number(number[row]));
+      const { intervals, latency_ns, finished } = await explain(config, Number(number[row]), { trace });
       const control = intervals.filter(({ state }) => state === 'control');
       for (const { control_ran_ns = -1, length_ns } of control) {
         assert.ok(control_ran_ns >= 0 && control_ran_ns <= length_ns);
@@ -98,20 +85,18 @@ test('the stretches of an explanation follow each other, sum to the latency, and
   }
 });
 
-test('who was served before it, and from which queue', () => {
+test('who was served before it, and from which queue', async () => {
   // One CPU, first in first out: the third waits for the other two, 10 ms each. The policy's shared queue is DSQ 0.
-  const config = resolveConfig(
-    configFrom({
-      machine: 'ideal-1',
-      policy: { name: 'global-fifo', slice: '1s' },
-      workload: {
-        arrivals: [
-          { name: 'job', interarrival: '1ms', max_arrivals: 3, spawn: { program: [{ run: '10ms' }] } },
-        ],
-      },
-    }),
-  );
-  const { intervals, ...rest } = explain(config, { times: new Map() }, 3);
+  const config: ConfigInput = {
+    machine: 'ideal-1',
+    policy: { name: 'global-fifo', slice: '1s' },
+    workload: {
+      arrivals: [
+        { name: 'job', interarrival: '1ms', max_arrivals: 3, spawn: { program: [{ run: '10ms' }] } },
+      ],
+    },
+  };
+  const { intervals, ...rest } = await explain(config, 3);
   // Arrivals at 1, 2 and 3 ms: runs from 21 to 31.
   assert.equal(rest, { number: 3, class: 'job', arrival_ns: 3e6, latency_ns: 28e6, finished: true });
   assert.equal(
@@ -123,21 +108,17 @@ test('who was served before it, and from which queue', () => {
   );
 });
 
-test('what is still in the system at the end is explained up to it', () => {
-  const config = resolveConfig(
-    configFrom({
-      machine: 'ideal-1',
-      policy: { name: 'global-fifo', slice: '1s' },
-      workload: {
-        arrivals: [
-          { name: 'job', interarrival: '10ms', max_arrivals: 1, spawn: { program: [{ run: '1s' }] } },
-        ],
-        tasks: [{ name: 'clock', background: true, program: [{ sleep: '30ms' }, { run: '1us' }] }],
-      },
-      run: { end: 'horizon', horizon: '30ms' },
-    }),
-  );
-  const { finished, latency_ns, intervals } = explain(config, { times: new Map() }, 1);
+test('what is still in the system at the end is explained up to it', async () => {
+  const config: ConfigInput = {
+    machine: 'ideal-1',
+    policy: { name: 'global-fifo', slice: '1s' },
+    workload: {
+      arrivals: [{ name: 'job', interarrival: '10ms', max_arrivals: 1, spawn: { program: [{ run: '1s' }] } }],
+      tasks: [{ name: 'clock', background: true, program: [{ sleep: '30ms' }, { run: '1us' }] }],
+    },
+    run: { end: 'horizon', horizon: '30ms' },
+  };
+  const { finished, latency_ns, intervals } = await explain(config, 1);
   assert.not.ok(finished);
   // Arrived at 10 ms; the last event is the clock's, at 30.
   assert.is(latency_ns, 20e6);
@@ -148,9 +129,7 @@ test('what is still in the system at the end is explained up to it', () => {
 });
 
 test('an invocation that there is not', async () => {
-  const config = resolveConfig(configFrom(azure('eevdf', 0.1)));
-  const traces = await readTraces(config);
-  const error = await failure(() => explain(config, traces, 10_000_000));
+  const error = await failure(() => explain(azure('eevdf', 0.1), 10_000_000));
   assert.is(error.code, 'invocation');
 });
 

@@ -74,6 +74,9 @@ export const DECISION_POLL: u32 = 8;
 export const DECISION_QUOTA: u32 = 9;
 /** The waiting task belongs to this CPU from now on. */
 export const DECISION_MOVE: u32 = 10;
+/** The task is new: forked by the task in this slot, or made for this arrival of a source (which is in the CPU's place). */
+export const DECISION_FORK: u32 = 11;
+export const DECISION_SPAWN: u32 = 12;
 export const DECISIONS_DETAILED: u32 = 2;
 
 // A recorded decision, 24 B: u64 time, u32 task slot, u32 statistics class, u16 CPU, u8 kind, u8 1 if the task is runnable +

@@ -59,7 +59,11 @@ export function recordDecision(kind: u32, cpu: u32, t: u32): void {
 
 /** Only if `detailing`. */
 export function recordDetail(kind: u32, t: u32, value: u64): void {
-  recordDecision(kind, load<u32>(t, TASK_CPU), t);
+  recordDetailAt(kind, load<u32>(t, TASK_CPU), t, value);
+}
+
+export function recordDetailAt(kind: u32, cpu: u32, t: u32, value: u64): void {
+  recordDecision(kind, cpu, t);
   store<u32>(records + ((used - 1) as usize) * DECISION_BYTES, min(value, u32.MAX_VALUE as u64) as u32, DECISION_VALUE);
 }
 

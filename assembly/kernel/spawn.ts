@@ -4,6 +4,7 @@ import {
   CLASS_EXT,
   CLASS_FAIR,
   CLASS_REALTIME,
+  DECISION_FORK,
   NONE,
   TT_BACKGROUND,
   TT_CGROUP,
@@ -21,6 +22,7 @@ import { fail, FAIL_TASKS } from '../core/failure';
 import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
 import { opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
+import { detailing, recordDetail } from './decisions';
 import { extEnabled } from './ext';
 import { fairAttributes, fairEnable } from './fair';
 import { namedCgroup } from './group';
@@ -136,6 +138,7 @@ export function taskFork(parent: u32, pc: u32, key: u64): u32 {
   store<u32>(t, parent, TASK_PARENT);
   store<u32>(t, load<u32>(parent, TASK_BARRIER), TASK_BARRIER);
   store<u32>(t, load<u32>(parent, TASK_CPU), TASK_CPU);
+  if (detailing) recordDetail(DECISION_FORK, t, parent >> TASK_SHIFT);
   return t;
 }
 

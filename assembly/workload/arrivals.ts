@@ -15,6 +15,7 @@ import {
   ARRIVAL_BYTES,
   CLS_ARRIVED,
   CLS_DROPPED,
+  DECISION_SPAWN,
   DELIVER_FUNCTION,
   DELIVER_QUEUE,
   DOMAIN_RANDOM,
@@ -63,6 +64,7 @@ import {
   streamKey,
 } from '../core/random';
 import { NEVER } from '../core/winner';
+import { detailing, recordDetailAt } from '../kernel/decisions';
 import { now, sourceSet } from '../kernel/events';
 import { explainArrival } from '../kernel/explain';
 import {
@@ -351,6 +353,7 @@ function spawn(j: u32, r: u32, template: u32, ordinal: u64): void {
   else if (domain == DOMAIN_RANDOM) domain = mulHigh(draw64(load<u64>(j, JOB_KEY), 0xffffffff), nrDomains) as u32;
   const t = taskFromTemplate(template, ordinal as u32, domain, load<u32>(j, JOB_STATS), 0);
   if (t == 0) return;
+  if (detailing) recordDetailAt(DECISION_SPAWN, r >> SOURCE_SHIFT, t, ordinal);
   attachJob(t, j, 0);
   wakeUpNew(t, (ordinal % (nrCpus as u64)) as u32);
 }

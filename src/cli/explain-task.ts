@@ -1,8 +1,7 @@
 // What `vtime explain --task` prints.
 
 import { chainLines } from '../engine/chain-text.js';
-import type { TaskExplanation } from '../engine/explain-task.js';
-import type { Ahead, TaskState, TimePart } from '../engine/task-time.js';
+import type { Ahead, TaskExplanation, TaskState, TimePart } from '../types.js';
 import { number, table } from './shared.js';
 
 const WORDS: Record<TaskState, string> = {

@@ -5,11 +5,11 @@ import { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { durationNs } from '../config/units.js';
-import { type ExplainedInterval, type Explanation, explain } from '../engine/explain.js';
+import { explain } from '../engine/explain.js';
 import { explainTask } from '../engine/explain-task.js';
-import { readTraces } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import { readStore } from '../sweep/store.js';
+import type { ExplainedInterval, Explanation } from '../types.js';
 import { taskText } from './explain-task.js';
 import { configWith, number, table } from './shared.js';
 
@@ -153,13 +153,12 @@ function checkOptions({ invocation, task, from, until }: ExplainOptions): void {
 
 async function explanationText(config: ResolvedConfig, options: ExplainOptions): Promise<string> {
   const { invocation, task, from, until, json } = options;
-  const traces = await readTraces(config);
   const inJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   if (invocation !== undefined) {
-    const explanation = explain(config, traces, invocation);
+    const explanation = await explain(config, invocation);
     return json ? inJson(explanation) : text(explanation);
   }
-  const explanation = await explainTask(config, traces, task!, {
+  const explanation = await explainTask(config, task!, {
     ...(from === undefined ? {} : { from_ns: from }),
     ...(until === undefined ? {} : { until_ns: until }),
   });
@@ -175,7 +174,10 @@ export function explainCommand(): Command {
       'number among all arrivals (column `number` of its row)',
       whole('--invocation'),
     )
-    .option('--task <name>', 'task of the config, like worker/7 (the eighth of several), over the whole run')
+    .option(
+      '--task <name>',
+      'task over the whole run: worker/7 (the eighth of several), requests#7 (of arrival 7), worker/7:0 (its first child)',
+    )
     .option('--from <time>', 'with --task: from this simulated time on, like 12.5s', instant('--from'))
     .option('--until <time>', 'with --task: up to this simulated time', instant('--until'))
     .option('--cell <n>', 'cell of a sweep, in the order of results.arrow', whole('--cell'))

@@ -1,64 +1,18 @@
 // Where a task's time went over a run: the cell runs again with a detailed record of its decisions.
 
-import type { ResolvedConfig } from '../config/schema.js';
+import { configFrom } from '../config/load.js';
+import { resolveConfig } from '../config/resolve.js';
+import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
-import type { FailureReason, Outcome } from '../types.js';
+import type { ExplainTaskOptions, TaskExplanation, TaskState, TimePart } from '../types.js';
 import { DECISIONS_DETAILED } from './abi.js';
-import { taskLabel } from './chain.js';
-import { type EncodedModel, encode } from './encode.js';
+import { encode } from './encode.js';
 import { failureReason } from './reason.js';
 import { recording } from './served.js';
-import { type CellTraces, outcomeOf } from './simulate.js';
-import { Simulation } from './simulation.js';
-import { type LastStretch, type TaskState, TaskTime, type TimePart, type Window } from './task-time.js';
-
-export interface TaskExplanation {
-  /** e.g. `task "worker/7" (pid 8)` */
-  task: string;
-  pid: number;
-  /** The time that is explained, simulated time: from its first wake-up to its exit, unless a window is narrower. */
-  from_ns: number;
-  until_ns: number;
-  /** False: it had not exited by then. */
-  exited: boolean;
-  /** By state; sums to until_ns − from_ns. */
-  states: { state: TaskState; length_ns: number; times: number }[];
-  /** By state and place, longest first; sums to the same. */
-  parts: TimePart[];
-  /** What it was doing at the end, if it had not exited. */
-  last?: LastStretch;
-  /** How the run ended, if that was before its exit. */
-  outcome?: Outcome;
-  /** Why it stalled or deadlocked. */
-  reason?: FailureReason;
-}
-
-/** The slot of a task that exists from the start, by its name: `worker/7`, or `worker` if there is one only. */
-function slotOf(name: string, { taskNames, config }: EncodedModel): number {
-  const index = taskNames.indexOf(name);
-  if (index >= 0) return index + 1;
-  const [group] = name.split('/');
-  const known = config.workload.tasks.find((task) => task.name === group);
-  if (known !== undefined && known.count > 1) {
-    throw new VtimeError('usage', `--task ${name}: there are ${known.count} of "${group}"`, {
-      value: name,
-      expected: `one of ${group}/0 to ${group}/${known.count - 1}`,
-    });
-  }
-  if (config.workload.arrivals.some((source) => source.name === group)) {
-    throw new VtimeError('usage', `--task ${name}: its tasks come and go with their jobs`, {
-      value: name,
-      expected: '--invocation with the number of the job among all arrivals',
-    });
-  }
-  const groups = config.workload.tasks.map(({ name: other, count }) =>
-    count > 1 ? `${other}/0 to ${other}/${count - 1}` : other,
-  );
-  throw new VtimeError('usage', `no task "${name}"`, {
-    value: name,
-    expected: groups.length === 0 ? 'a config with tasks' : `one of ${groups.join(', ')}`,
-  });
-}
+import { outcomeOf, readTraces } from './simulate.js';
+import { Simulation, takeTurn } from './simulation.js';
+import { TaskName } from './task-name.js';
+import { TaskTime } from './task-time.js';
 
 /** Sums over the places of each state, longest first. */
 function statesOf(parts: readonly TimePart[]): TaskExplanation['states'] {
@@ -72,34 +26,41 @@ function statesOf(parts: readonly TimePart[]): TaskExplanation['states'] {
   return [...sums.values()].sort((a, b) => b.length_ns - a.length_ns);
 }
 
-/** Runs a cell until the task has exited, or until the window's end. */
+/**
+ * Where a task's time went, from its first wake-up to its exit or the end of the run: runs the config, up to there, with a
+ * detailed record of its decisions. For names see task-name.ts.
+ * Errors: as of `simulate()`; VtimeError `usage` if there is no such task, or not within the window.
+ */
 export async function explainTask(
-  config: ResolvedConfig,
-  { trace, times }: CellTraces,
+  config: ConfigInput | Config | ResolvedConfig,
   name: string,
-  window: Partial<Window> = {},
+  { trace, signal, from_ns: begin = 0, until_ns: end = Number.POSITIVE_INFINITY }: ExplainTaskOptions = {},
 ): Promise<TaskExplanation> {
-  const model = recording(encode(config, trace, times), DECISIONS_DETAILED);
-  const slot = slotOf(name, model);
-  const time = new TaskTime(model, slot, window);
+  const resolved = resolveConfig(configFrom(config));
+  const traces = await readTraces(resolved, trace);
+  const model = recording(encode(resolved, traces.trace, traces.times), DECISIONS_DETAILED);
+  const taskName = new TaskName(name, model);
+  const time = new TaskTime(model, taskName, { from_ns: begin, until_ns: end });
   const simulation = new Simulation(model);
   try {
-    while (!simulation.done && !time.done) {
+    for (let slice = 1; !simulation.done && !time.done; slice++) {
       simulation.step();
       time.add(simulation.drainDecisions());
       simulation.drainRows();
+      await takeTurn(slice, signal);
     }
     const end_ns = Number(simulation.time_ns);
     time.finish(end_ns);
-    const first = time.first_ns;
+    const { slot, first_ns: first } = time;
+    if (slot === undefined) throw taskName.missing();
     if (first === undefined) {
       throw new VtimeError('usage', `task "${name}" never becomes runnable`, {
         value: name,
         expected: 'a task that does, before the run or the window ends',
       });
     }
-    const from_ns = Math.max(first, window.from_ns ?? 0);
-    const until_ns = Math.min(time.exit_ns ?? end_ns, window.until_ns ?? Number.POSITIVE_INFINITY);
+    const from_ns = Math.max(first, begin);
+    const until_ns = Math.min(time.exit_ns ?? end_ns, end);
     if (from_ns > until_ns) {
       throw new VtimeError('usage', `task "${name}" is there from ${first} to ${time.exit_ns ?? end_ns} ns`, {
         value: name,
@@ -112,7 +73,7 @@ export async function explainTask(
     const ended = simulation.done && time.exit_ns === undefined && until_ns === end_ns;
     const { failure } = simulation;
     return {
-      task: taskLabel(model, slot),
+      task: `task "${name}" (pid ${slot})`,
       pid: slot,
       from_ns,
       until_ns,
@@ -122,7 +83,7 @@ export async function explainTask(
       ...(last === undefined ? {} : { last }),
       ...(ended ? { outcome: outcomeOf(simulation) } : {}),
       ...(ended && failure !== undefined
-        ? { reason: await failureReason(failure, model, { waits: simulation.waits(), end_ns }) }
+        ? { reason: await failureReason(failure, model, { waits: simulation.waits(), end_ns, signal }) }
         : {}),
     };
   } finally {

@@ -1,45 +1,18 @@
 // Where one invocation's time went: the cell runs again with a recorder for that job (assembly/kernel/explain.ts).
 
-import type { ResolvedConfig } from '../config/schema.js';
+import { configFrom } from '../config/load.js';
+import { resolveConfig } from '../config/resolve.js';
+import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
+import type { ExplainedInterval, ExplainOptions, Explanation, StateTimes } from '../types.js';
 import * as abi from './abi.js';
 import { STATES } from './decode.js';
 import { encode } from './encode.js';
 import { readSections } from './image.js';
-import type { CellTraces } from './simulate.js';
-import { Simulation } from './simulation.js';
+import { type CellTraces, readTraces } from './simulate.js';
+import { Simulation, takeTurn } from './simulation.js';
 
-export type StateName = (typeof STATES)[number];
-
-/** A stretch of time in one state. */
-export interface ExplainedInterval {
-  state: StateName;
-  /** Since the arrival. */
-  from_ns: number;
-  length_ns: number;
-  /** Where the task that serves the job runs, or waits. */
-  cpu?: number;
-  class?: 'fair' | 'ext';
-  /** Of time in the control plane: how long a task of it ran for the job; the rest is waiting. */
-  control_ran_ns?: number;
-  /** Queues it waited in, in order. */
-  queues: string[];
-  /** Who was served before it from where it waited, by statistics class: how often. */
-  behind: Record<string, number>;
-}
-
-export interface Explanation {
-  /** Number among all arrivals, from 1. */
-  number: number;
-  class: string;
-  arrival_ns: number;
-  /** To its response; to the end of the run if it has none. */
-  latency_ns: number;
-  /** False: still in the system at the end. */
-  finished: boolean;
-  /** In order of time; the lengths sum to the latency. */
-  intervals: ExplainedInterval[];
-}
+type StateName = keyof StateTimes;
 
 const WAITS = new Set<StateName>(['run_queue', 'local_queue', 'preempted']);
 
@@ -51,14 +24,23 @@ function encodeFor(config: ResolvedConfig, { trace, times }: CellTraces, number:
   return model;
 }
 
-/** Runs a cell until the job has left; VtimeError `invocation` if there are not so many. */
-export function explain(config: ResolvedConfig, traces: CellTraces, number: number): Explanation {
-  const model = encodeFor(config, traces, number);
+/**
+ * Where the time of one invocation went, by its number among all arrivals, from 1: runs the config until it has left.
+ * Errors: as of `simulate()`; VtimeError `invocation` if there are not so many.
+ */
+export async function explain(
+  config: ConfigInput | Config | ResolvedConfig,
+  invocation: number,
+  { trace, signal }: ExplainOptions = {},
+): Promise<Explanation> {
+  const resolved = resolveConfig(configFrom(config));
+  const model = encodeFor(resolved, await readTraces(resolved, trace), invocation);
   const simulation = new Simulation(model);
   try {
-    while (!simulation.done && !hasLeft(simulation.explanation())) {
+    for (let slice = 1; !simulation.done && !hasLeft(simulation.explanation()); slice++) {
       simulation.step();
       simulation.drainRows();
+      await takeTurn(slice, signal);
     }
   } finally {
     simulation.close();
@@ -66,10 +48,11 @@ export function explain(config: ResolvedConfig, traces: CellTraces, number: numb
   // Closes the last stretch of a job that is still in the system.
   if (!hasLeft(simulation.explanation())) simulation.finish();
   const classes = model.classes.map(({ name }) => name);
-  const explanation = explanationOf(simulation.explanation(), classes, number, Number(simulation.time_ns));
+  const end_ns = Number(simulation.time_ns);
+  const explanation = explanationOf(simulation.explanation(), classes, invocation, end_ns);
   if (explanation !== undefined) return explanation;
-  throw new VtimeError('invocation', `there is no invocation ${number} to explain`, {
-    value: number,
+  throw new VtimeError('invocation', `there is no invocation ${invocation} to explain`, {
+    value: invocation,
     expected: `a number from 1 to ${simulation.counter(abi.R_ARRIVED)}`,
   });
 }

@@ -1,11 +1,11 @@
 // What ran while a task starved. The run is repeated with its decisions recorded: it is deterministic, so nothing has to be
 // kept while nobody knows yet that a task will starve.
 
-import { AbortedError } from '../errors.js';
 import * as abi from './abi.js';
+import { decisionsOf } from './decision-records.js';
 import type { EncodedModel } from './encode.js';
 import { readSections } from './image.js';
-import { Simulation } from './simulation.js';
+import { Simulation, takeTurn } from './simulation.js';
 
 /** Stays on a CPU that one task began. */
 export interface Stays {
@@ -14,8 +14,6 @@ export interface Stays {
   stats: number;
   count: number;
 }
-
-const SLICES_PER_TURN = 50;
 
 /** The model with recording of decisions switched on; `level` DECISIONS_DETAILED: with queues, waits and costs. */
 export function recording(model: EncodedModel, level = 1): EncodedModel {
@@ -38,22 +36,15 @@ export async function staysSince(
   try {
     for (let slice = 1; !simulation.done; slice++) {
       simulation.step();
-      const bytes = simulation.drainDecisions();
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      for (let at = 0; at < bytes.length; at += abi.DECISION_BYTES) {
-        if (view.getUint8(at + abi.DECISION_KIND) !== abi.DECISION_RUN) continue;
-        if (Number(view.getBigUint64(at, true)) < since_ns) continue;
-        if (!cpus.has(view.getUint16(at + abi.DECISION_CPU, true))) continue;
-        const slot = view.getUint32(at + abi.DECISION_TASK, true);
-        const stats = view.getUint32(at + abi.DECISION_CLASS, true);
+      const records = decisionsOf(simulation.drainDecisions());
+      for (const { kind, time, cpu, task: slot, value: stats } of records) {
+        if (kind !== abi.DECISION_RUN || time < since_ns || !cpus.has(cpu)) continue;
         const key = `${slot} ${stats}`;
         const known = stays.get(key);
         if (known === undefined) stays.set(key, { slot, stats, count: 1 });
         else known.count++;
       }
-      if (slice % SLICES_PER_TURN !== 0) continue;
-      if (signal !== undefined) await new Promise(setImmediate);
-      if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
+      await takeTurn(slice, signal);
     }
   } finally {
     simulation.close();

@@ -4,7 +4,6 @@ import { configHash } from '../config/canonical.js';
 import { configFrom } from '../config/load.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
-import { AbortedError } from '../errors.js';
 import { readTrace, STREAM_ABOVE } from '../trace/read.js';
 import type { Trace } from '../trace/schema.js';
 import type { Outcome, Provenance, SimulateOptions, SimulationResult } from '../types.js';
@@ -16,7 +15,7 @@ import { type EncodedModel, encode } from './encode.js';
 import { loadEngine } from './module.js';
 import { failureReason } from './reason.js';
 import { RowCollector } from './rows.js';
-import { Simulation } from './simulation.js';
+import { Simulation, takeTurn } from './simulation.js';
 
 const OUTCOMES: Record<number, Outcome> = {
   [abi.OUTCOME_COMPLETED]: 'completed',
@@ -29,9 +28,6 @@ const OUTCOMES: Record<number, Outcome> = {
 export function outcomeOf({ outcome }: Simulation): Outcome {
   return OUTCOMES[outcome];
 }
-
-/** Slices between two looks at the event loop: progress, signals. */
-const SLICES_PER_TURN = 50;
 
 /** The traces that a config names: the serverless workload's and those of its sources. */
 export interface CellTraces {
@@ -100,18 +96,16 @@ async function finishRun(
       ? undefined
       : new RowCollector(model.classes.map(({ name }) => name));
   const decisions = config.output.decisions ? new DecisionCollector(model) : undefined;
-  for (let slice = 0; !simulation.done; slice++) {
+  for (let slice = 1; !simulation.done; slice++) {
     simulation.step();
     rows?.add(simulation.drainRows());
     decisions?.add(simulation.drainDecisions());
-    if (slice % SLICES_PER_TURN !== SLICES_PER_TURN - 1) continue;
+    if (!(await takeTurn(slice, signal))) continue;
     onProgress?.({
       time_ns: Number(simulation.time_ns),
       ...(model.horizon_ns > 0n ? { end_ns: Number(model.horizon_ns) } : {}),
       events: simulation.counter(abi.R_EVENTS),
     });
-    if (signal !== undefined) await new Promise(setImmediate);
-    if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
   }
   const { failure, time_ns } = simulation;
   const waits = failure === undefined ? [] : simulation.waits();

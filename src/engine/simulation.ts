@@ -1,6 +1,6 @@
 // One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
 
-import { EngineError, VtimeError } from '../errors.js';
+import { AbortedError, EngineError, VtimeError } from '../errors.js';
 import * as abi from './abi.js';
 import { ArrivalFeed } from './arrival-feed.js';
 import type { EncodedModel } from './encode.js';
@@ -28,6 +28,20 @@ const FINAL = new Set<number>([
   abi.OUTCOME_INVARIANT,
   abi.OUTCOME_ERROR,
 ]);
+
+/** Slices between two looks at the event loop: progress, signals. */
+const SLICES_PER_TURN = 50;
+
+/**
+ * Lets the event loop have its turn, from time to time: after slice number `slice`. True if it was the turn. AbortedError once
+ * the signal says so.
+ */
+export async function takeTurn(slice: number, signal: AbortSignal | undefined): Promise<boolean> {
+  if (slice % SLICES_PER_TURN !== 0) return false;
+  if (signal !== undefined) await new Promise(setImmediate);
+  if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
+  return true;
+}
 
 export class Simulation {
   readonly model: EncodedModel;

@@ -4,67 +4,13 @@
 
 import { programHas } from '../config/check.js';
 import { parseCpuList } from '../config/units.js';
+import type { Ahead, LastStretch, TaskState, TimePart } from '../types.js';
 import * as abi from './abi.js';
 import { dsqName, MAX_CPUS, taskLabel } from './chain.js';
+import { type Decision, decisionsOf } from './decision-records.js';
 import type { EncodedModel } from './encode.js';
-
-export type TaskState =
-  | 'running'
-  | 'polling'
-  | 'switch'
-  | 'cold'
-  | 'waiting'
-  | 'preempted'
-  | 'quota'
-  | 'sleeping'
-  | 'blocked';
-
-/** Tasks that had a CPU meanwhile. */
-export interface Ahead {
-  /** e.g. `task "hog/1" (pid 2)`, `tasks of "requests"` */
-  who: string;
-  /** Stays on a CPU. */
-  count: number;
-  length_ns: number;
-}
-
-/** All the time that a task spent in one state at one place. */
-export interface TimePart {
-  state: TaskState;
-  /** The CPU it ran on, the queue it waited in, what it was blocked in; '' if there is nothing to say. */
-  where: string;
-  length_ns: number;
-  times: number;
-  longest_ns: number;
-  /** Beginning of the longest stretch, simulated time. */
-  longest_from_ns: number;
-  /** Waiting or preempted: who had the CPU meanwhile, longest first; of a shared DSQ those that it served, if it did. */
-  behind: Ahead[];
-  /** Preempted: who took the CPU, most often first. */
-  by: { who: string; count: number }[];
-}
-
-/** What the task was doing at the end of the run, or of the window. */
-export interface LastStretch {
-  state: TaskState;
-  where: string;
-  since_ns: number;
-  length_ns: number;
-  behind: Ahead[];
-}
-
-export interface Window {
-  from_ns: number;
-  until_ns: number;
-}
-
-interface Stretch {
-  state: TaskState;
-  where: string;
-  from: number;
-  until: number;
-  behind: Map<string, Ahead>;
-}
+import type { TaskName } from './task-name.js';
+import { addAhead, type Stretch, TimeParts, type Window } from './time-parts.js';
 
 interface Stay {
   slot: number;
@@ -82,42 +28,18 @@ interface Place {
 
 const NOWHERE: Place = { text: '' };
 
-/** Records of a batch, as the engine wrote them. */
-interface Decision {
-  time: number;
-  task: number;
-  /** Statistics class, or the value of a detail. */
-  value: number;
-  cpu: number;
-  kind: number;
-  runnable: boolean;
-  class: number;
-}
-
-function* decisionsOf(bytes: Uint8Array): Generator<Decision> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 0; at < bytes.length; at += abi.DECISION_BYTES) {
-    const flags = view.getUint8(at + abi.DECISION_QUEUED);
-    yield {
-      time: Number(view.getBigUint64(at, true)),
-      task: view.getUint32(at + abi.DECISION_TASK, true),
-      value: view.getUint32(at + abi.DECISION_VALUE, true),
-      cpu: view.getUint16(at + abi.DECISION_CPU, true),
-      kind: view.getUint8(at + abi.DECISION_KIND),
-      runnable: (flags & 1) !== 0,
-      class: flags >> 1,
-    };
-  }
-}
-
 export class TaskTime {
-  readonly slot: number;
   readonly #model: EncodedModel;
   readonly #window: Window;
-  readonly #parts = new Map<string, TimePart & { ahead: Map<string, Ahead>; takers: Map<string, number> }>();
+  readonly #parts: TimeParts;
+  readonly #name: TaskName;
+  /** Undefined until the task is there. */
+  #slot: number | undefined;
   /** What runs on each CPU, and for each waiting or running task the shared DSQ that it was in last. */
   readonly #stays = new Map<number, Stay>();
   readonly #origins = new Map<number, number>();
+  /** Slots of tasks that come and go. */
+  readonly #reused = new Set<number>();
   #first: number | undefined;
   #exit: number | undefined;
   #time = 0;
@@ -141,13 +63,18 @@ export class TaskTime {
   readonly #allowed: ReadonlySet<number> | undefined;
   /** The CPU that it has just lost. */
   #lost: { cpu: number; time: number; where: string } | undefined;
-  #last: Stretch | undefined;
 
-  constructor(model: EncodedModel, slot: number, { from_ns, until_ns }: Partial<Window> = {}) {
+  constructor(model: EncodedModel, name: TaskName, { from_ns, until_ns }: Partial<Window> = {}) {
     this.#model = model;
-    this.slot = slot;
-    this.#allowed = allowedCpus(model, slot);
+    this.#name = name;
+    this.#slot = name.slot;
+    this.#allowed = allowedCpus(model, name);
     this.#window = { from_ns: from_ns ?? 0, until_ns: until_ns ?? Number.POSITIVE_INFINITY };
+    this.#parts = new TimeParts(this.#window);
+  }
+
+  get slot(): number | undefined {
+    return this.#slot;
   }
 
   /** Simulated time of its first wake-up. */
@@ -181,36 +108,32 @@ export class TaskTime {
 
   /** Longest first. */
   parts(): TimePart[] {
-    return [...this.#parts.values()]
-      .filter(({ length_ns }) => length_ns > 0)
-      .map(({ ahead, takers, ...part }) => ({
-        ...part,
-        behind: byLength(ahead),
-        by: [...takers].map(([who, count]) => ({ who, count })).sort((a, b) => b.count - a.count),
-      }))
-      .sort((a, b) => b.length_ns - a.length_ns);
+    return this.#parts.parts();
   }
 
   last(): LastStretch | undefined {
-    if (this.#last === undefined) return undefined;
-    const { state, where, from, until, behind } = this.#last;
-    return { state, where, since_ns: from, length_ns: until - from, behind: byLength(behind) };
+    return this.#parts.last();
   }
 
   #take(decision: Decision): void {
     const { task, kind, value } = decision;
+    if (kind === abi.DECISION_FORK || kind === abi.DECISION_SPAWN) this.#reused.add(task);
     if (kind === abi.DECISION_RUN) this.#begins(decision);
     else if (kind === abi.DECISION_STOP) this.#ends(decision);
     else if (kind === abi.DECISION_DSQ && value >= MAX_CPUS) this.#origins.set(task, value);
     else if (kind === abi.DECISION_WAKE) this.#origins.delete(task);
-    if (task === this.slot) this.#own(decision);
+    if (this.#slot === undefined) {
+      this.#name.follow(decision);
+      this.#slot = this.#name.slot;
+    } else if (task === this.#slot) this.#own(decision);
   }
 
   /** Another task gets a CPU. */
   #begins({ time, task, cpu, value }: Decision): void {
     const label = this.#label(task, value);
     if (this.#lost !== undefined && this.#lost.cpu === cpu) {
-      if (this.#lost.time === time && task !== this.slot) this.#takenBy(this.#lost.where, label);
+      if (this.#lost.time === time && task !== this.#slot)
+        this.#parts.countTaker(time, this.#lost.where, label);
       this.#lost = undefined;
     }
     this.#stays.set(cpu, { slot: task, label, since: time });
@@ -225,7 +148,9 @@ export class TaskTime {
   /** Tasks that come and go are counted together. */
   #label(slot: number, stats: number): string {
     const label = taskLabel(this.#model, slot, stats);
-    return label.startsWith('a task of') ? `tasks of "${this.#model.classes[stats]?.name}"` : label;
+    return this.#reused.has(slot) || label.startsWith('a task of')
+      ? `tasks of "${this.#model.classes[stats]?.name}"`
+      : label;
   }
 
   #own({ time, kind, value, cpu, runnable, class: schedulingClass }: Decision): void {
@@ -254,7 +179,7 @@ export class TaskTime {
         } else if ((this.#cause & 0xff) === abi.WAIT_EXIT) {
           this.#exit = time;
           this.#state = undefined;
-          this.#last = undefined;
+          this.#parts.ends();
         } else {
           const sleeps = (this.#cause & 0xff) === abi.WAIT_SLEEP;
           this.#begin(sleeps ? 'sleeping' : 'blocked', { text: this.#causeText(this.#cause) });
@@ -339,28 +264,21 @@ export class TaskTime {
 
   /** What runs on `cpu` has kept this task waiting, if it waits there. */
   #noteAhead(cpu: number, { slot, label, since }: Stay, until: number): void {
-    if (!this.#waits || this.#throttled || slot === this.slot) return;
+    if (!this.#waits || this.#throttled || slot === this.#slot) return;
     const begin = Math.max(since, this.#since, this.#window.from_ns);
     const length_ns = Math.min(until, this.#window.until_ns) - begin;
     if (length_ns <= 0) return;
     const ahead = { who: label, count: 1, length_ns };
     const { dsq } = this.#place;
     if (dsq === undefined) {
-      if (cpu === this.#place.cpu) merge(this.#behind, ahead);
+      if (cpu === this.#place.cpu) addAhead(this.#behind, ahead);
       return;
     }
     if (this.#allowed !== undefined && !this.#allowed.has(cpu)) return;
     // A pinned task competes for its CPUs with all; another one with its queue, and with what needs no shared queue.
     const origin = this.#origins.get(slot);
     const here = this.#allowed !== undefined || origin === dsq || origin === undefined;
-    merge(here ? this.#behind : this.#elsewhere, ahead);
-  }
-
-  #takenBy(where: string, who: string): void {
-    const { time } = this.#lost!;
-    if (time < this.#window.from_ns || time >= this.#window.until_ns) return;
-    const { takers } = this.#part('preempted', where);
-    takers.set(who, (takers.get(who) ?? 0) + 1);
+    addAhead(here ? this.#behind : this.#elsewhere, ahead);
   }
 
   /** Ends the open stretch; the next one begins at `time`. */
@@ -385,14 +303,14 @@ export class TaskTime {
     }
     this.#endWait();
     if (state !== 'running') {
-      this.#count({ state, where: this.#place.text, from, until: time, behind });
+      this.#parts.count({ state, where: this.#place.text, from, until: time, behind });
       return;
     }
     const paid = Math.min(Math.max(this.#costUntil, from), time);
-    if (paid > from) this.#count({ state: 'switch', where: '', from, until: paid, behind });
+    if (paid > from) this.#parts.count({ state: 'switch', where: '', from, until: paid, behind });
     if (time === paid) return;
     const polls = this.#polls;
-    this.#count({
+    this.#parts.count({
       state: polls === undefined ? 'running' : 'polling',
       where: polls ?? this.#place.text,
       from: paid,
@@ -410,79 +328,28 @@ export class TaskTime {
     this.#cold = 0;
     for (const stretch of wait) {
       const until = Math.max(stretch.from, Math.min(stretch.until, coldFrom));
-      if (until > stretch.from) this.#count({ ...stretch, until });
+      if (until > stretch.from) this.#parts.count({ ...stretch, until });
       if (stretch.until > until) {
-        this.#count({ state: 'cold', where: '', from: until, until: stretch.until, behind: new Map() });
+        this.#parts.count({ state: 'cold', where: '', from: until, until: stretch.until, behind: new Map() });
       }
     }
   }
-
-  #part(state: TaskState, where: string) {
-    const key = `${state} ${where}`;
-    let part = this.#parts.get(key);
-    if (part === undefined) {
-      part = {
-        state,
-        where,
-        length_ns: 0,
-        times: 0,
-        longest_ns: 0,
-        longest_from_ns: 0,
-        behind: [],
-        by: [],
-        ahead: new Map(),
-        takers: new Map(),
-      };
-      this.#parts.set(key, part);
-    }
-    return part;
-  }
-
-  #count(stretch: Stretch): void {
-    const from = Math.max(stretch.from, this.#window.from_ns);
-    const until = Math.min(stretch.until, this.#window.until_ns);
-    if (until <= from) return;
-    const part = this.#part(stretch.state, stretch.where);
-    const length = until - from;
-    part.length_ns += length;
-    part.times++;
-    if (length > part.longest_ns) {
-      part.longest_ns = length;
-      part.longest_from_ns = from;
-    }
-    for (const ahead of stretch.behind.values()) merge(part.ahead, ahead);
-    this.#last = { ...stretch, from, until };
-  }
 }
 
-function merge(into: Map<string, Ahead>, { who, count, length_ns }: Ahead): void {
-  const known = into.get(who);
-  if (known === undefined) {
-    into.set(who, { who, count, length_ns });
-    return;
-  }
-  known.count += count;
-  known.length_ns += length_ns;
-}
-
-function byLength(ahead: ReadonlyMap<string, Ahead>): Ahead[] {
-  return [...ahead.values()].sort((a, b) => b.length_ns - a.length_ns || (a.who < b.who ? -1 : 1));
-}
-
-/** The CPUs that a task of the config is restricted to, as long as no program changes that; undefined = all. */
-function allowedCpus({ config, machine }: EncodedModel, slot: number): ReadonlySet<number> | undefined {
+/** The CPUs that a task is restricted to by the config, as long as no program changes that; undefined = all. */
+function allowedCpus(
+  { config, machine }: EncodedModel,
+  { root, isOfSource }: TaskName,
+): ReadonlySet<number> | undefined {
   const { tasks, arrivals, programs } = config.workload;
   const restricts = (steps: Parameters<typeof programHas>[0]) =>
     programHas(steps, programs, (step) => typeof step !== 'string' && 'affinity' in step);
   if (tasks.some(({ program }) => restricts(program))) return undefined;
   if (arrivals.some(({ spawn }) => spawn !== undefined && restricts(spawn.program))) return undefined;
-  let first = 1;
-  for (const { cpus, count } of tasks) {
-    if (slot >= first && slot < first + count) {
-      const allowed = cpus === 'all' ? [] : parseCpuList(cpus);
-      return allowed.length === 0 || allowed.length === machine.cpus.length ? undefined : new Set(allowed);
-    }
-    first += count;
-  }
-  return undefined;
+  const from = isOfSource
+    ? arrivals.find(({ name }) => name === root)?.spawn
+    : tasks.find(({ name }) => name === root);
+  const cpus = from?.cpus ?? 'all';
+  const allowed = cpus === 'all' ? [] : parseCpuList(cpus);
+  return allowed.length === 0 || allowed.length === machine.cpus.length ? undefined : new Set(allowed);
 }
