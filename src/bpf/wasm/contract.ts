@@ -18,8 +18,9 @@
 // every struct_ops program, the address of an array of u64 arguments in r1; it has to be inside the readable region.
 // Callbacks of helpers (timers, loops) take their arguments in r1 … r5. The engine calls either through the table.
 //
-// The budget is an i32 in the engine's memory. Each loop back edge and each function entry takes one from it, and taking
-// from 0 is a violation: the engine sets it before every callback, and takes from it in its own loops over callbacks.
+// The budget is an i32 in the engine's memory. Each loop back edge takes one from it, as does each call that could multiply
+// work, and taking from 0 is a violation: the engine sets it before every callback, and takes from it in its own loops over
+// callbacks.
 // The stack is part of the module: a frame of STACK_FRAME_BYTES for each function that uses one, from `stackHigh` downwards.
 // An instance that has trapped must not be used again.
 
@@ -27,6 +28,9 @@
 export const STACK_FRAME_BYTES = 512;
 /** Deepest nesting of calls (MAX_CALL_FRAMES): the stack should have room for as many frames. */
 export const STACK_FRAMES = 8;
+
+/** Pointers below it are NULL, or a field's address computed from NULL. */
+export const NULL_BYTES = 2048;
 
 // Kinds of violations that the module reports; those of the runtime (a helper's bad argument) are numbered from 64.
 export const VIOLATION_LOAD = 1;
@@ -64,9 +68,10 @@ export interface TranslateOptions {
   /** Functions that the engine calls; by default the callbacks of all schedulers. What they reach is translated. */
   roots?: number[];
   /**
-   * What a load from the page at address 0 does. In the kernel a load through a pointer to a kernel structure yields 0
-   * when it faults (PROBE_MEM), so programs follow chains of pointers without testing each; other pointers had to be
-   * tested before the verifier lets them be used. `zero` (the default) treats every load from that page so.
+   * What a load through a pointer below NULL_BYTES does. In the kernel a load through a pointer to a kernel structure yields
+   * 0 when it faults (PROBE_MEM), so programs follow chains of pointers without testing each; other pointers had to be
+   * tested before the verifier lets them be used. `zero` (the default) makes every such load yield 0; it needs the page
+   * at address 0 to hold zeros, and an offset beyond it must not lead from there into the readable region.
    */
   nullLoads?: 'zero' | 'violation';
 }
