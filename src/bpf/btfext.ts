@@ -57,10 +57,10 @@ export function readBtfExt(section: Bytes, btf: Btf): BtfExt {
     info.functions.push({ offset: records.u32(at), type: records.u32(at + 4) });
   });
   each(16, 16, (info, records, at) => {
-    const file = btf
-      .text(records.u32(at + 4))
-      .split('/')
-      .at(-1);
+    const number = records.u32(at + 12) >>> 10;
+    // Line 0: compilers know no line for what they add.
+    if (number === 0) return;
+    const file = btf.text(records.u32(at + 4)).replace(/^.*\//, '');
     const source = btf.text(records.u32(at + 8)).trim();
     const line = `${file}:${number}${source === '' ? '' : `: ${source}`}`;
     info.lines.push({ offset: records.u32(at), text: line });
