@@ -64,7 +64,7 @@ export interface Placement {
 }
 
 /** `sched_prio_to_weight` of the kernel (kernel/sched/core.c): the weight of each nice value from −20 to 19. */
-const NICE_WEIGHTS = [
+export const NICE_WEIGHTS = [
   88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121,
   2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23,
   18, 15,
