@@ -59,7 +59,10 @@ export class ConfigError extends VtimeError {
 export class Mistakes {
   readonly list: Mistake[] = [];
 
+  /** A value may break two rules that one message tells of, like those of a whole number that is too large for one. */
   add(path: Path, message: string): void {
+    const last = this.list.at(-1);
+    if (last?.message === message && samePath(last.path, path)) return;
     this.list.push({ path, message });
   }
 
@@ -83,6 +86,10 @@ export class Mistakes {
       (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
     throw new ConfigError(placed.sort(byPlace));
   }
+}
+
+function samePath(a: Path, b: Path): boolean {
+  return a.length === b.length && a.every((part, i) => part === b[i]);
 }
 
 function isAboutKey({ message }: Mistake): boolean {

@@ -10,7 +10,8 @@ export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';
-  return JSON.stringify(value);
+  // JSON has no infinity, which a number like 1e400 reads as.
+  return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 /** Messages of several unknown keys travel in one issue, one line per key, in the order of its `keys`. */
