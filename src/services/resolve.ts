@@ -3,10 +3,11 @@
 
 import { placesOf } from '../config/mistakes.js';
 import { durationNs, megahertz, milliwatts, parseCpuList, rateToMeanNs } from '../config/units.js';
-import { instancesBehind } from './check/connections.js';
+import { balancerName, instancesBehind } from './check/connections.js';
 import { STACK_PATHS } from './check/deployment.js';
 import { checkServices } from './check/index.js';
 import { entryOf, rangeOf, reachable } from './check/requests.js';
+import { withDefects } from './compat.js';
 import { ns, probabilities, ratePerSecond, stageTimes } from './resolve-time.js';
 import {
   CLIENT,
@@ -88,6 +89,10 @@ function modelOf(name: string, model: Model, profiles: Services['profiles']): Re
   };
 }
 
+function modelsOf(services: Services): ResolvedModel[] {
+  return Object.entries(services.models).map(([name, given]) => modelOf(name, given, services.profiles));
+}
+
 interface Execution {
   threads?: number;
   queues?: number;
@@ -113,27 +118,53 @@ function executionOf({ threads, queues, queue_pairs, cores, pinning }: Execution
   };
 }
 
-function instancesOf(services: Services, service: Names, model: Names, machine: Names): ResolvedInstance[] {
-  return Object.entries(services.services).flatMap(([serviceName, given]) =>
-    Object.entries(given.instances).map(([name, { spawn, frequency, context_switch, ...instance }]) => ({
-      name,
-      service: service(serviceName),
-      model: model(given.model),
-      machine: machine(instance.machine),
-      execution: executionOf(instance),
-      ...(spawn === undefined
-        ? {}
-        : {
-            spawn: {
-              up_to: spawn.up_to,
-              takes_ns: ns(spawn.takes),
-              idle_ns: spawn.idle === undefined ? 0 : ns(spawn.idle),
-            },
-          }),
-      frequency_mhz: megahertz(frequency ?? services.models[given.model].reference_frequency),
-      context_switch_ns: ns(context_switch),
-    })),
-  );
+type Placed = Services['services'][string]['instances'][string];
+
+function instanceOf(
+  name: string,
+  placed: Placed,
+  service: number,
+  model: number,
+  machine: Names,
+  reference_mhz: number,
+): ResolvedInstance {
+  const { spawn, frequency, context_switch } = placed;
+  return {
+    name,
+    service,
+    model,
+    machine: machine(placed.machine),
+    execution: executionOf(placed),
+    ...(spawn === undefined
+      ? {}
+      : {
+          spawn: {
+            up_to: spawn.up_to,
+            takes_ns: ns(spawn.takes),
+            idle_ns: spawn.idle === undefined ? 0 : ns(spawn.idle),
+          },
+        }),
+    frequency_mhz: frequency === undefined ? reference_mhz : megahertz(frequency),
+    context_switch_ns: ns(context_switch),
+  };
+}
+
+/** Instances in the order of their services, a balancer after those that it serves. */
+function instancesOf(services: Services, models: readonly ResolvedModel[], model: Names, machine: Names) {
+  const reference = (name: string) => models[model(name)].reference_frequency_mhz;
+  return Object.entries(services.services).flatMap(([name, given], service) => {
+    const { instances, balancer } = given;
+    const all = Object.entries(instances).map(([instance, placed]) => {
+      const own = placed.model ?? given.model;
+      return instanceOf(instance, placed, service, model(own), machine, reference(own));
+    });
+    if (balancer === undefined) return all;
+    const first = balancerName(name, balancer.name);
+    return [
+      ...all,
+      instanceOf(first, balancer, service, model(balancer.model), machine, reference(balancer.model)),
+    ];
+  });
 }
 
 function edgesOf(services: Services, instance: Names): ResolvedServices['edges'] {
@@ -292,7 +323,8 @@ export function resolveServices(services: Services): ResolvedServices {
   const service = indexOf(Object.keys(services.services));
   const model = indexOf(Object.keys(services.models));
   const machine = indexOf(Object.keys(services.machines));
-  const instances = instancesOf(services, service, model, machine);
+  const models = modelsOf(services);
+  const instances = instancesOf(services, models, model, machine);
   const instance = indexOf(instances.map(({ name }) => name));
   const { stack, latency, client_latency, links } = services.network;
   const stackPaths = Object.keys(stack === undefined ? {} : services.models[stack].paths);
@@ -302,7 +334,7 @@ export function resolveServices(services: Services): ResolvedServices {
   const run = runOf(services);
   const power = powerOf(services, service);
   const scheduled = scheduledOf(services);
-  return {
+  return withDefects({
     name: services.name ?? 'services',
     seed: services.seed,
     mode: services.mode,
@@ -327,12 +359,12 @@ export function resolveServices(services: Services): ResolvedServices {
         latency_ns: ns(own),
       })),
     },
-    models: Object.entries(services.models).map(([name, given]) => modelOf(name, given, services.profiles)),
+    models,
     services: Object.entries(services.services).map(([name, given]) => ({
       name,
       model: model(given.model),
       instances: Object.keys(given.instances).map(instance),
-      balancer: given.balancer === undefined ? NONE : model(given.balancer),
+      balancer: given.balancer === undefined ? NONE : instance(balancerName(name, given.balancer.name)),
     })),
     instances,
     edges: edgesOf(services, instance),
@@ -341,5 +373,5 @@ export function resolveServices(services: Services): ResolvedServices {
     ...(power === undefined ? {} : { power }),
     run,
     compat: services.compat,
-  };
+  });
 }

@@ -117,7 +117,7 @@ export interface ResolvedService {
   name: string;
   model: number;
   instances: readonly number[];
-  /** Model whose stages come first, on the way to instances in turn; NONE. */
+  /** Instance that every job for the service passes first, and that sends new requests to the others in turn; NONE. */
   balancer: number;
 }
 
@@ -240,6 +240,7 @@ export interface ResolvedServices {
     limit_ns: number;
     warmup: { method: 'fixed'; ns: number } | { method: 'mser-5' };
   };
+  /** Only B3 is left to the engine; the others are worked into the numbers above. */
   compat: readonly string[];
 }
 

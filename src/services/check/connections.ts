@@ -4,6 +4,11 @@ import type { Findings } from '../findings.js';
 import type { Services } from '../schema.js';
 import { entryOf, reachable } from './requests.js';
 
+/** Name of the instance that is a service's balancer. */
+export function balancerName(service: string, name: string | undefined): string {
+  return name ?? `${service}-balancer`;
+}
+
 /** Instances behind the name of a service or instance. */
 export function instancesBehind(services: Services, name: string): string[] {
   const service = services.services[name];

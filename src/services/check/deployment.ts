@@ -2,7 +2,9 @@
 
 import { parseCpuList } from '../../config/units.js';
 import type { Findings } from '../findings.js';
+import type { Service } from '../schema/deployment.js';
 import type { Services } from '../schema.js';
+import { balancerName } from './connections.js';
 
 type Path = (string | number)[];
 
@@ -38,6 +40,20 @@ function checkExecution(given: Execution, cores: number, path: Path, findings: F
   });
 }
 
+type Placed = Service['instances'][string];
+
+/** Instances of a service and its balancer, each with its name and place. */
+function placedOf(name: string, { instances, balancer }: Service): [string, Placed, Path][] {
+  const path: Path = ['services', name];
+  const all = Object.entries(instances).map(([instance, placed]): [string, Placed, Path] => [
+    instance,
+    placed,
+    [...path, 'instances', instance],
+  ]);
+  if (balancer !== undefined) all.push([balancerName(name, balancer.name), balancer, [...path, 'balancer']]);
+  return all;
+}
+
 /** Who uses each core of each machine. Sharing is possible, but hardly ever meant. */
 function checkSharing(services: Services, findings: Findings): void {
   const users = new Map<string, Map<number, string>>();
@@ -62,9 +78,9 @@ function checkSharing(services: Services, findings: Findings): void {
     if (network !== 'none')
       use(name, 'the network stack', network.cores, ['machines', name, 'network', 'cores']);
   }
-  for (const [service, { instances }] of Object.entries(services.services)) {
-    for (const [name, instance] of Object.entries(instances)) {
-      use(instance.machine, `"${name}"`, instance.cores, ['services', service, 'instances', name, 'cores']);
+  for (const [service, given] of Object.entries(services.services)) {
+    for (const [name, { machine, cores }, at] of placedOf(service, given)) {
+      use(machine, `"${name}"`, cores, [...at, 'cores']);
     }
   }
 }
@@ -103,6 +119,26 @@ function checkNetwork(services: Services, findings: Findings): void {
   });
 }
 
+/** The model of one instance must offer the paths that requests name. */
+function checkOwnModel(
+  own: string | undefined,
+  { model }: Service,
+  path: Path,
+  services: Services,
+  findings: Findings,
+): void {
+  if (own === undefined || own === model || !findings.known(path, 'model', own, Object.keys(services.models)))
+    return;
+  const shape = (name: string) =>
+    Object.entries(services.models[name]?.paths ?? {}).map(([pathName, { stages }]) => [
+      pathName,
+      stages.length,
+    ]);
+  if (services.models[model] !== undefined && JSON.stringify(shape(own)) !== JSON.stringify(shape(model))) {
+    findings.error(path, 'other-paths', `"${own}" has other paths than "${model}", the model of the service`);
+  }
+}
+
 function checkServices(services: Services, findings: Findings): void {
   const models = Object.keys(services.models);
   const machines = Object.keys(services.machines);
@@ -111,15 +147,16 @@ function checkServices(services: Services, findings: Findings): void {
     const path: Path = ['services', name];
     if (name === 'client') findings.error(path, 'reserved-name', '"client" is the client');
     findings.known([...path, 'model'], 'model', service.model, models);
-    if (service.balancer !== undefined)
-      findings.known([...path, 'balancer'], 'model', service.balancer, models);
-    for (const [instanceName, instance] of Object.entries(service.instances)) {
-      const at = [...path, 'instances', instanceName];
+    const { balancer } = service;
+    if (balancer !== undefined)
+      findings.known([...path, 'balancer', 'model'], 'model', balancer.model, models);
+    for (const [instanceName, instance, at] of placedOf(name, service)) {
       const owner = owners.get(instanceName);
       if (owner !== undefined) {
         findings.error(at, 'duplicate-instance', `"${instanceName}" is an instance of "${owner}" already`);
       }
       owners.set(instanceName, name);
+      checkOwnModel(instance.model, service, [...at, 'model'], services, findings);
       if (findings.known([...at, 'machine'], 'machine', instance.machine, machines)) {
         checkExecution(instance, services.machines[instance.machine].cores, at, findings);
       }

@@ -26,7 +26,11 @@ export function checkUse(services: Services, findings: Findings): void {
   }
   const { stack } = services.network;
   const used = new Set([
-    ...Object.values(services.services).flatMap(({ model, balancer }) => [model, ...(balancer ?? [])]),
+    ...Object.values(services.services).flatMap(({ model, balancer, instances }) => [
+      model,
+      balancer?.model ?? model,
+      ...Object.values(instances).map((instance) => instance.model ?? model),
+    ]),
     ...(stack === undefined ? [] : [stack]),
   ]);
   for (const [name, model] of Object.entries(services.models)) {

@@ -81,12 +81,25 @@ const machine = section({
 
 export const machines = named('machines', machine);
 
-const instance = section({
+const placed = {
   ...execution,
   machine: label,
   spawn: spawn.optional(),
   frequency: megahertz.optional().describe("Default: the model's reference frequency."),
   context_switch: duration.prefault('0s').describe('CPU time when a core goes from one thread to another.'),
+};
+
+const instance = section({
+  ...placed,
+  model: label
+    .optional()
+    .describe("A model with the same paths as the service's, as for a slow machine; default: the service's."),
+}).superRefine(oneExecution(['threads', 'queues']));
+
+const balancer = section({
+  name: label.optional().describe('Default: the service, and "-balancer".'),
+  model: label,
+  ...placed,
 }).superRefine(oneExecution(['threads', 'queues']));
 
 const service = section({
@@ -94,9 +107,9 @@ const service = section({
   instances: named('instances', instance).describe(
     'A request gets one of those that it can reach, at random, and keeps it.',
   ),
-  balancer: label
+  balancer: balancer
     .optional()
-    .describe('A model whose stages a job passes first, on the way to instances taken in turn.'),
+    .describe('Every job passes it first; it sends new requests to the instances in turn.'),
 });
 export type Service = z.output<typeof service>;
 
