@@ -28,14 +28,22 @@ export class UnsupportedObjectError extends ObjectError {
     file: string,
     readonly refusals: readonly Refusal[],
   ) {
-    const lines = refusals.map(refusalText).join('\n  ');
-    super('bpf_unsupported', `needs what vtime does not have:\n  ${lines}`, { file });
+    super('bpf_unsupported', `needs what vtime does not have:\n  ${refusalLines(refusals).join('\n  ')}`, {
+      file,
+    });
   }
 }
 
-export function refusalText({ what, function: name, instruction, line }: Refusal): string {
-  if (name === undefined) return what;
-  return `${what}, in ${name} at instruction ${instruction}${line === undefined ? '' : ` (${line})`}`;
+/** One line for each thing that is missing, with the first of its places. */
+export function refusalLines(refusals: readonly Refusal[]): string[] {
+  const places = new Map<string, Refusal[]>();
+  for (const refusal of refusals) places.set(refusal.what, [...(places.get(refusal.what) ?? []), refusal]);
+  return [...places].map(([what, [{ function: name, instruction, line }, ...more]]) => {
+    if (name === undefined) return what;
+    const source = line === undefined ? '' : ` (${line})`;
+    const others = more.length === 0 ? '' : `, and in ${more.length} more place${more.length > 1 ? 's' : ''}`;
+    return `${what}, in ${name} at instruction ${instruction}${source}${others}`;
+  });
 }
 
 export function linkObject(

@@ -2,7 +2,7 @@
 // of the object; what example loaders always set has a default here.
 
 import { durationNs } from '../config/units.js';
-import { nearestName } from '../errors.js';
+import { nearestName, VtimeError } from '../errors.js';
 import type { Btf, BtfType } from './btf.js';
 import { ObjectError } from './bytes.js';
 import type { Kernel } from './kernel.js';
@@ -167,10 +167,11 @@ class Settler {
 
   private integer(
     path: string,
-    { size, signed }: BtfType,
+    { size, signed, name }: BtfType,
     value: number | bigint | boolean | string,
   ): bigint {
-    const bits = BigInt(size * 8);
+    const isBool = name === '_Bool';
+    const bits = isBool ? 1n : BigInt(size * 8);
     const low = signed ? -(1n << (bits - 1n)) : 0n;
     const high = (1n << (signed ? bits - 1n : bits)) - 1n;
     const number = this.parse(path, value);
@@ -194,8 +195,17 @@ class Settler {
     if (/^0x[0-9a-f]+$/i.test(text)) return BigInt(text);
     const unit = UNIT_NS[/_(ns|us|ms|s)(\[\d+\])*$/.exec(path)?.[1] ?? ''];
     if (unit === undefined) return undefined;
-    const ns = durationNs(text);
+    const ns = this.duration(path, text);
     return ns % unit === 0n ? ns / unit : undefined;
+  }
+
+  private duration(path: string, text: string): bigint {
+    try {
+      return durationNs(text);
+    } catch (error) {
+      if (!(error instanceof VtimeError)) throw error;
+      throw new ObjectError('bpf_setting', `${path}: ${error.what}`, { file: this.object.file, value: text });
+    }
   }
 
   resizeMap(name: string, max_entries: number | undefined): void {
