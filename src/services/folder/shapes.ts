@@ -259,8 +259,8 @@ function stage(units: Units) {
     recv_time_model: timeModel(units),
     // Parsed by the release and used by nothing in it.
     resp_time_model: timeModel(units).optional(),
-    // Of a version that was not released.
-    use_histogram: z.literal(false, { error: 'histograms are not part of the format' }).optional(),
+    // Of a version that was not released: without a histogram in the file, the release's time model is all there is.
+    use_histogram: flag.optional(),
     chunk_model: section({ type: word('expo', 'const'), number: whole('a number of chunks', 1) }).optional(),
   }).superRefine((value, context) => {
     const fail = (path: string[], message: string) => context.addIssue({ code: 'custom', message, path });
