@@ -105,8 +105,13 @@ function reversed(value: bigint, bits: number): bigint {
   return result;
 }
 
+/** The program ran longer than the interpreter was asked to follow it. */
+export class Endless extends Error {}
+
 export class Interpreter {
+  /** Calls through pointers that are still allowed. */
   budget = 0;
+  steps = 3000;
   private stackTop: number;
 
   constructor(
@@ -151,6 +156,7 @@ export class Interpreter {
         throw new Violation(code, fn, at);
       };
       let next = at + 1;
+      if (this.steps-- === 0) throw new Endless();
       if (kind === 4 || kind === 7) r[dst] = this.alu(instruction, r);
       else if (kind === 0) r[dst] = this.immediate(instruction);
       else if (kind === 1) {

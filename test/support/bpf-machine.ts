@@ -2,7 +2,7 @@
 
 import type { BpfObject } from '../../src/bpf/program.js';
 import { type Translation, translate } from '../../src/bpf/wasm/translate.js';
-import { Interpreter, type MachineOptions, Violation } from './bpf-interpreter.js';
+import { Endless, Interpreter, type MachineOptions, Violation } from './bpf-interpreter.js';
 
 /** Readable bytes that must not be written, then writable ones, then the stack of 8 frames. */
 export const READ_ONLY = 0x10000;
@@ -29,6 +29,8 @@ export interface MachineSettings {
 export interface Outcome {
   r0?: bigint;
   violation?: { kind: number; fn: number; instruction: number };
+  /** The interpreter gave up. */
+  endless?: true;
   /** The writable memory, stack included. */
   memory: Uint8Array;
   budget: number;
@@ -129,6 +131,7 @@ export function machine(object: BpfObject, settings: MachineSettings = {}): Mach
     try {
       return outcome({ r0: interpreter.run(fn, [...parameters, 0n, 0n, 0n, 0n, 0n].slice(0, 5)) });
     } catch (error) {
+      if (error instanceof Endless) return outcome({ endless: true });
       if (!(error instanceof Violation)) throw error;
       return outcome({ violation: { kind: error.kind, fn: error.fn, instruction: error.instruction } });
     }

@@ -7,13 +7,17 @@ import {
   BPF_ALU64,
   BPF_ATOMIC,
   BPF_CALL,
+  BPF_CMPXCHG,
   BPF_EXIT,
+  BPF_FETCH,
   BPF_JA,
   BPF_JCOND,
   BPF_JMP,
   BPF_JMP32,
   BPF_LD,
   BPF_LDX,
+  BPF_LOAD_ACQ,
+  BPF_STX,
   classOf,
   instructionName,
   R10,
@@ -52,10 +56,14 @@ function isUnconditional(opcode: number): boolean {
   return (opcode & 0xf0) === BPF_JA || (opcode & 0xf0) === BPF_EXIT;
 }
 
-/** Whether the instruction sets `dst`. */
-function writesDst({ opcode }: Instruction): boolean {
+/** The register that the instruction sets, calls aside. */
+export function written({ opcode, dst, src, imm }: Instruction): number | undefined {
   const kind = classOf(opcode);
-  return kind === BPF_ALU || kind === BPF_ALU64 || kind === BPF_LDX || kind === BPF_LD;
+  if (kind === BPF_ALU || kind === BPF_ALU64 || kind === BPF_LDX || kind === BPF_LD) return dst;
+  if (kind !== BPF_STX || (opcode & 0xe0) !== BPF_ATOMIC) return undefined;
+  if (imm === BigInt(BPF_LOAD_ACQ)) return dst;
+  if (imm === BigInt(BPF_CMPXCHG)) return 0;
+  return Number(imm) & BPF_FETCH ? src : undefined;
 }
 
 /** Indices of the instructions that may follow the one at `at`. */
@@ -71,9 +79,7 @@ function checkRegisters(fn: BpfFunction, at: number): void {
   const { dst, src } = instruction;
   if (dst > R10 || src > R10 || dst < 0 || src < 0)
     refuse(fn, at, `register ${Math.max(dst, src)} does not exist`);
-  if (dst === R10 && writesDst(instruction)) refuse(fn, at, 'the frame pointer r10 is read only');
-  const isAtomic = classOf(instruction.opcode) === 3 && (instruction.opcode & 0xe0) === BPF_ATOMIC;
-  if (isAtomic && src === R10) refuse(fn, at, 'the frame pointer r10 is read only');
+  if (written(instruction) === R10) refuse(fn, at, 'the frame pointer r10 is read only');
 }
 
 /** Splits a function. Throws `bpf_instruction` for a function of a shape that no kernel would load. */

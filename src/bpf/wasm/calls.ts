@@ -22,8 +22,8 @@ const UNCOUNTED_CALLS = 1000;
 export interface FunctionCalls {
   index: number;
   blocks: Blocks;
-  /** Subprograms called, with the position of one call each. */
-  callees: Map<number, number>;
+  /** Subprograms called, with the position of one call each and how many there are. */
+  callees: Map<number, { at: number; count: number }>;
   /** Functions whose address is taken, with one position each where it is. */
   pointers: Map<number, number>;
   maps: Set<number>;
@@ -65,8 +65,10 @@ function readCalls(fn: BpfFunction, index: number): FunctionCalls {
       if (!isCall(instruction)) continue;
       found.calls = true;
       if (instruction.opcode & BPF_X) found.callsBack = true;
-      else if (target?.kind === 'function') found.callees.set(target.function, at);
-      else if (target?.kind === 'helper' || target?.kind === 'kfunc') {
+      else if (target?.kind === 'function') {
+        const count = (found.callees.get(target.function)?.count ?? 0) + 1;
+        found.callees.set(target.function, { at, count });
+      } else if (target?.kind === 'helper' || target?.kind === 'kfunc') {
         const { kind, name } = target;
         found.imports.set(`bpf_${kind}_${name}`, { kind, name, at });
         if (CALLERS.has(name)) found.callsBack = true;
@@ -83,9 +85,11 @@ export function readCallGraph(functions: BpfFunction[], roots: number[]): Map<nu
   for (let index = work.pop(); index !== undefined; index = work.pop()) {
     if (graph.has(index)) continue;
     const calls = readCalls(functions[index], index);
-    for (const [used, at] of [...calls.callees, ...calls.pointers]) {
-      if (!functions[used]) refuse(functions[index], at, `refers to function ${used}, which does not exist`);
-      work.push(used);
+    const used = [...calls.callees].map(([callee, { at }]): [number, number] => [callee, at]);
+    for (const [other, at] of [...used, ...calls.pointers]) {
+      if (!functions[other])
+        refuse(functions[index], at, `refers to function ${other}, which does not exist`);
+      work.push(other);
     }
     graph.set(index, calls);
   }
@@ -112,14 +116,14 @@ export function limitCalls(functions: BpfFunction[], graph: Map<number, Function
     let deepest = 0;
     let weight = 1;
     let back = calls;
-    for (const [callee, at] of callees) {
+    for (const [callee, { at, count }] of callees) {
       if (active.has(callee))
         refuse(functions[index], at, `recursion: ${functions[callee].name} is being called already`);
       // Nesting is bounded while descending, so that a long chain of functions is refused instead of followed.
       if (depth + 1 > 64) tooDeep(index, at);
       visit(callee, depth + 1);
       deepest = Math.max(deepest, frames.get(callee)!);
-      weight += weights.get(callee)!;
+      weight += count * weights.get(callee)!;
       back ||= callsBack.has(callee);
       if (1 + deepest > STACK_FRAMES) tooDeep(index, at);
     }

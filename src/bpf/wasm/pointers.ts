@@ -7,14 +7,10 @@ import {
   BPF_ADD,
   BPF_ALU,
   BPF_ALU64,
-  BPF_ATOMIC,
   BPF_CALL,
-  BPF_CMPXCHG,
-  BPF_FETCH,
   BPF_JMP,
   BPF_LD,
   BPF_LDX,
-  BPF_LOAD_ACQ,
   BPF_MOV,
   BPF_STX,
   BPF_X,
@@ -22,7 +18,7 @@ import {
   R10,
 } from '../instruction.js';
 import type { BpfFunction, Instruction } from '../program.js';
-import type { Block } from './blocks.js';
+import { type Block, written } from './blocks.js';
 import { NULL_BYTES } from './contract.js';
 import { type Flow, successors } from './controlflow.js';
 
@@ -91,12 +87,11 @@ export function step(known: Pointers, instruction: Instruction): void {
       known[src] = afterLoad(known[src], offset, accessBytes(opcode));
       known[dst] = undefined;
       break;
-    case BPF_STX:
-      if ((opcode & 0xe0) !== BPF_ATOMIC) break;
-      if (imm === BigInt(BPF_CMPXCHG)) known[0] = undefined;
-      else if (imm === BigInt(BPF_LOAD_ACQ)) known[dst] = undefined;
-      else if (Number(imm) & BPF_FETCH) known[src] = undefined;
+    case BPF_STX: {
+      const changed = written(instruction);
+      if (changed !== undefined) known[changed] = undefined;
       break;
+    }
     case BPF_ALU64:
       if (opcode === (BPF_ALU64 | BPF_MOV | BPF_X) && offset === 0) known[dst] = known[src];
       else if (opcode === (BPF_ALU64 | BPF_ADD) && !target) known[dst] = moved(known[dst], imm);
