@@ -8,6 +8,7 @@ import { policiesCommand } from './policies.js';
 import { reportCommand } from './report.js';
 import { runCommand } from './run.js';
 import { selftestCommand } from './selftest.js';
+import { servicesCommand } from './services.js';
 import { prepare, runAsCommand } from './shared.js';
 import { sweepCommand } from './sweep.js';
 import { traceCommand } from './trace.js';
@@ -30,6 +31,7 @@ function program(): Command {
     explainCommand(),
     policiesCommand(),
     selftestCommand(),
+    servicesCommand(),
   ]) {
     vtime.addCommand(command);
   }

@@ -35,6 +35,7 @@ function plainDraw(time: PlainTime): StageDraw {
   if ('percentiles' in time) {
     // Multiplied as the release multiplies, so that cut nanoseconds agree.
     const values = time.percentiles
+      .flatMap((item) => (typeof item === 'string' ? [item] : new Array<string>(item[0]).fill(item[1])))
       .map((text) => Math.trunc(ns(text) * time.scale))
       .sort((a, b) => a - b)
       .map((value) => formatDuration(BigInt(value)));

@@ -1,5 +1,6 @@
 // machines.json and graph.json → machines, network, services, edges.
 
+import { formatCpuList } from '../../config/units.js';
 import type { ServicesInput } from '../schema.js';
 import { duration, type Origin } from './models.js';
 import type { Names } from './names.js';
@@ -15,7 +16,8 @@ function coreList(cores: readonly number[], path: Path, tell: Tell): string {
     if (cores.indexOf(core) < i) tell([...path, i], 'duplicate-core', `core ${core} twice`);
     if (core > 4095) tell([...path, i], 'core-out-of-range', `expected a core below 4096, got ${core}`);
   });
-  return [...new Set(cores)].filter((core) => core <= 4095).join(',') || '0';
+  const known = [...new Set(cores)].filter((core) => core <= 4095);
+  return known.length === 0 ? '0' : formatCpuList(known.sort((a, b) => a - b));
 }
 
 /** `each` where the i-th has the i-th core alone, else the cores of each. */

@@ -50,10 +50,17 @@ const table = section({
 });
 
 const percentiles = z
-  .array(duration, { error: 'expected a list of times' })
+  .array(
+    z.union([duration, z.tuple([count(1, 1000), duration])], {
+      error: (issue) => `expected a time or a pair like [3, "22us"], got ${show(issue.input)}`,
+    }),
+    { error: 'expected a list of times' },
+  )
   .min(1, { error: 'expected at least one time' })
   .superRefine((times, context) => {
-    if (times.length > 1000) context.addIssue({ code: 'custom', message: 'expected at most 1000 times' });
+    const total = times.reduce((sum, item) => sum + (typeof item === 'string' ? 1 : item[0]), 0);
+    if (total > 1000)
+      context.addIssue({ code: 'custom', message: `expected at most 1000 times, got ${total}` });
   });
 
 /** A time model without profiles. */
@@ -69,7 +76,7 @@ export const plainTime = z.union(
         .positive({ error: (issue) => `expected a factor above 0, got ${show(issue.input)}` })
         .default(1)
         .describe('Every time is multiplied by this, and cut to whole nanoseconds.'),
-    }).describe('n equally likely times.'),
+    }).describe('Equally likely times; [3, "22us"] is three of them.'),
   ],
   {
     error: (issue) =>

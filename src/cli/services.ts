@@ -1,0 +1,92 @@
+// vtime services check | convert | schema
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { pathText } from '../config/mistakes.js';
+import { VtimeError } from '../errors.js';
+import { convert } from '../services/convert.js';
+import type { Finding } from '../services/findings.js';
+import { checkPath } from '../services/load.js';
+import { servicesJsonSchema } from '../services/schema.js';
+
+const MODEL = 'services file in YAML or JSON, or a folder of µqSim';
+
+/** One line: place, severity unless it is an error, what is wrong. */
+function findingLine({ severity, code, message, path, file, line, column }: Finding): string {
+  const position = [file, line, column].filter((part) => part !== undefined).join(':');
+  const where = [position, pathText(path)].filter(Boolean).join(' ');
+  const kind = severity === 'error' ? '' : `${severity}: `;
+  return `${where === '' ? '' : `${where}: `}${kind}${message} [${code}]\n`;
+}
+
+interface CheckOptions {
+  json?: boolean;
+  quiet?: boolean;
+  strict?: boolean;
+  notes?: boolean;
+}
+
+function countText(findings: readonly Finding[]): string {
+  const parts = (['error', 'warning', 'note'] as const).flatMap((severity) => {
+    const n = findings.filter((finding) => finding.severity === severity).length;
+    return n === 0 ? [] : [`${n} ${severity}${n === 1 ? '' : 's'}`];
+  });
+  return parts.join(', ');
+}
+
+function check(paths: string[], options: CheckOptions): void {
+  const results = paths.map((path) => {
+    if (!existsSync(path))
+      throw new VtimeError('services_unreadable', 'there is no such file or folder', { file: path });
+    const { services, findings } = checkPath(path);
+    const shown = options.notes ? findings : findings.filter(({ severity }) => severity !== 'note');
+    for (const finding of shown) {
+      if (!options.quiet || finding.severity === 'error') process.stderr.write(findingLine(finding));
+    }
+    const refused =
+      services === undefined || (options.strict && findings.some(({ severity }) => severity === 'warning'));
+    if (refused) process.exitCode = 2;
+    if (!options.quiet) {
+      const counts = countText(findings);
+      const verdict = services === undefined ? counts : `valid${counts === '' ? '' : `; ${counts}`}`;
+      process.stderr.write(`${path}: ${verdict}\n`);
+    }
+    return { path, valid: services !== undefined, findings: shown };
+  });
+  if (options.json)
+    process.stdout.write(`${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`);
+}
+
+function convertTo(path: string, options: { out?: string }): void {
+  const text = convert(path);
+  if (options.out === undefined) process.stdout.write(text);
+  else writeFileSync(options.out, text);
+}
+
+export function servicesCommand(): Command {
+  const command = new Command('services').description(
+    'microservices: check, convert and describe their models',
+  );
+  command
+    .command('check')
+    .description('find everything that is wrong with models, or probably not meant, with file and place')
+    .argument('<path...>', MODEL)
+    .option('--strict', 'warnings are errors')
+    .option('--notes', 'also tell what is there and never used')
+    .option('--json', 'print the findings as JSON on stdout')
+    .option('--quiet', 'print nothing but errors')
+    .action(check);
+  command
+    .command('convert')
+    .description("write a model as a services file: µqSim's folders become YAML that a person can edit")
+    .argument('<path>', MODEL)
+    .option('-o, --out <file>', 'file to write (default: stdout)')
+    .action(convertTo);
+  command
+    .command('schema')
+    .description('print the JSON Schema of a services file')
+    .action(() => {
+      process.stdout.write(`${JSON.stringify(servicesJsonSchema(), null, 2)}\n`);
+    });
+  return command;
+}
