@@ -21,6 +21,7 @@ import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE 
 import { NEVER } from './core/winner';
 import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
 import { onPeriod, onSlack } from './kernel/bandwidth';
+import { CPU_CURR } from './kernel/cpu';
 import { decisionsFull } from './kernel/decisions';
 import { fairBalance } from './kernel/fair';
 import {
@@ -54,7 +55,7 @@ import { onCompletion, onIdleExit, onTick, runResched } from './kernel/sched';
 import { wakeUp } from './kernel/wakeup';
 import { onServer, onUnthrottle } from './kernel/rt';
 import { foregroundTasks } from './kernel/spawn';
-import { TASK_WORK } from './kernel/task';
+import { TASK_CPU, TASK_WORK } from './kernel/task';
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
@@ -136,7 +137,8 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
       eventsAtOnce = 0;
       rebaseIfNeeded();
     } else if (++eventsAtOnce > MAX_EVENTS_AT_ONCE) {
-      fail(FAIL_LIVELOCK, 0, 0, eventsAtOnce);
+      failInCircles(next, cpuNext);
+      return OUTCOME_STALLED;
     }
     count(EVENTS);
     const eventClass = (next & 15) as u32;
@@ -176,6 +178,29 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     if (drained()) return OUTCOME_COMPLETED;
   }
   return OUTCOME_BUDGET;
+}
+
+/** No time passes any more: names whom the next event is about. */
+function failInCircles(next: u64, cpuNext: u64): void {
+  const eventClass = (next & 15) as u32;
+  let task: u32 = 0;
+  let cpu: u32 = 0;
+  let source: u32 = 0;
+  if (next == cpuNext) {
+    if (eventClass < CLASS_FREQUENCY) {
+      cpu = (load<u64>(CPU_TREE + 8) & 0xfff) as u32;
+      task = load<u32>(cpu << CPU_SHIFT, CPU_CURR) >> TASK_SHIFT;
+    }
+  } else if (eventClass == CLASS_WAKE) {
+    task = (load<u64>(TIMER_TREE + 8) & 0x3ffff) as u32;
+    cpu = load<u32>(task << TASK_SHIFT, TASK_CPU);
+  } else if (eventClass == CLASS_DELIVERY) {
+    const at = wheelPop() << 5;
+    if (load<u32>(at, WHEEL_KIND) == DELIVERY_CLIENT) source = load<u32>(at, WHEEL_A) + 1;
+  } else {
+    source = ((load<u64>(SOURCE_TREE + 8) & 0xfff) as u32) + 1;
+  }
+  fail(FAIL_LIVELOCK, task, cpu, source);
 }
 
 function onTimer(slot: u32): void {

@@ -42,6 +42,41 @@ test('tasks that wake each other for ever without using the CPU', async () => {
   }
 });
 
+test('clients whose requests are refused and who ask again without thinking', async () => {
+  // One of four gets the only place in the queue; the others find it full for ever, at 0.
+  const { outcome, reason, metrics } = await simulate({
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    run: { horizon: '10s' },
+    workload: {
+      queues: [{ name: 'q', capacity: 1 }],
+      arrivals: [{ name: 'clients', clients: 4, think: '0s', queue: 'q' }],
+      tasks: [
+        {
+          name: 'server',
+          program: [{ loop: { times: 'forever', do: [{ receive: 'q' }, { run: '1s' }, 'finish'] } }],
+        },
+      ],
+    },
+  });
+  assert.is(outcome, 'stalled');
+  assert.is(metrics.duration_s, 0);
+  assert.is(reason?.code, 'livelock');
+  assert.match(reason!.message, 'last seen: an arrival of "clients"');
+});
+
+test('a task that sleeps for no time', async () => {
+  const { outcome, reason } = await simulate({
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    workload: { tasks: [{ name: 'a', program: [{ loop: { times: 'forever', do: [{ sleep: '0s' }] } }] }] },
+    run: { end: 'horizon', horizon: '1s' },
+  });
+  assert.is(outcome, 'stalled');
+  assert.match(reason!.message, 'last seen: task "a" (pid 1)');
+  assert.is(reason!.chain![0].who, 'task "a" (pid 1)');
+});
+
 test('forks without end exceed a capacity that the error names', async () => {
   const programs = {
     bomb: [{ run: '1us' }, { fork: { count: 2, program: 'bomb' } }, { join: 'sleep' as const }],

@@ -23,6 +23,7 @@ export const FAIL_PROGRAM: u32 = 44;
 /** An event lies before the clock. */
 export const FAIL_CLOCK: u32 = 45;
 /** No progress at one instant within the bound. */
+/** No time passes any more; the number is that of the arrival source seen last, from 1 on. */
 export const FAIL_LIVELOCK: u32 = 60;
 /** A runnable ext task has not run for the watchdog's timeout. */
 export const FAIL_WATCHDOG: u32 = 61;

@@ -193,7 +193,7 @@ export function advance(c: u32, t: u32): bool {
   let steps: u32 = 0;
   for (;;) {
     if (++steps > MAX_INSTRUCTIONS_AT_ONCE) {
-      fail(FAIL_LIVELOCK, load<u32>(t, TASK_PID), c >> CPU_SHIFT, load<u32>(t, TASK_PC));
+      fail(FAIL_LIVELOCK, load<u32>(t, TASK_PID), c >> CPU_SHIFT, 0);
       return true;
     }
     const pc = load<u32>(t, TASK_PC);

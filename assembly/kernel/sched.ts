@@ -203,9 +203,10 @@ function pickAbove(cpu: u32, prev: u32): u32 {
 /** More switches than this at one instant are a livelock: tasks that yield or wake each other without using the CPU. */
 const MAX_ROUNDS_AT_ONCE: u32 = 10000000;
 
-/** Instant of the last round of schedule(), and rounds at it. */
+/** Instant of the last round of schedule(), rounds at it, and the last task that left a CPU in one. */
 let roundsAt: u64 = 0;
 let rounds: u32 = 0;
+let leftLast: u32 = 0;
 
 // @ts-ignore: decorator
 @inline
@@ -214,8 +215,9 @@ function turnsInCircles(cpu: u32, prev: u32): bool {
     roundsAt = now;
     rounds = 0;
   }
+  if (prev != 0) leftLast = prev;
   if (++rounds <= MAX_ROUNDS_AT_ONCE) return false;
-  fail(FAIL_LIVELOCK, prev >> TASK_SHIFT, cpu, rounds);
+  fail(FAIL_LIVELOCK, leftLast >> TASK_SHIFT, cpu, 0);
   return true;
 }
 

@@ -100,7 +100,14 @@ const KINDS: Record<number, Kind> = {
   60: {
     code: 'livelock',
     fault: 'system',
-    message: (_, task) => `no time passes any more; last seen: ${task}`,
+    message: ({ detail, task: slot }, task, { config }) => {
+      const source = config.workload.arrivals[Number(detail) - 1];
+      const seen =
+        slot !== 0 || detail === 0n
+          ? task
+          : `an arrival of ${source === undefined ? 'the trace' : `"${source.name}"`}`;
+      return `no time passes any more; last seen: ${seen}`;
+    },
   },
   61: {
     code: 'watchdog',
