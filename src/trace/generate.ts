@@ -11,6 +11,7 @@
 // Draws are a function of (seed, function, purpose, index): a function's calls don't depend on which others there are.
 
 import { createHash } from 'node:crypto';
+import { Draws } from '../draws.js';
 import { VtimeError } from '../errors.js';
 import { type InvocationColumns, traceFromInvocations } from './invocations.js';
 import {
@@ -45,27 +46,6 @@ export interface EcdfOptions {
   seed: number;
   functions: number;
   minutes: number;
-}
-
-/** Uniform numbers in (0, 1) from a seed and a name: splitmix64 over a counter. */
-class Stream {
-  #state: bigint;
-
-  constructor(...name: (string | number)[]) {
-    this.#state = createHash('sha256').update(JSON.stringify(name)).digest().readBigUInt64LE();
-  }
-
-  next(): number {
-    this.#state = BigInt.asUintN(64, this.#state + 0x9e3779b97f4a7c15n);
-    let z = this.#state;
-    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
-    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
-    return (Number((z ^ (z >> 31n)) >> 11n) + 0.5) / 2 ** 53;
-  }
-
-  exponential(mean: number): number {
-    return -Math.log(this.next()) * mean;
-  }
 }
 
 function requireNumber(name: string, value: number, least: number, most: number, whole = false): void {
@@ -113,8 +93,8 @@ export function generatePoisson(options: PoissonOptions): Trace {
   const end_ns = minutes * MINUTE_NS;
   const calls: Call[] = [];
   weights.forEach((weight, f) => {
-    const gaps = new Stream(seed, f, 'arrivals');
-    const lengths = new Stream(seed, f, 'durations');
+    const gaps = new Draws(seed, f, 'arrivals');
+    const lengths = new Draws(seed, f, 'durations');
     const mean_ns = 1e9 / ((rate * weight) / total);
     for (let at = gaps.exponential(mean_ns); at < end_ns; at += gaps.exponential(mean_ns)) {
       const duration_ns = Math.max(1, Math.round(lengths.exponential(mean_ms * 1e6)));
@@ -174,7 +154,7 @@ export function generateEcdf(source: Trace, options: EcdfOptions): Trace {
   chosen.forEach(({ row, index }, f) => {
     const gaps = compressedInterArrivals(counts.subarray(index * intervals, (index + 1) * intervals));
     const duration_ns = Math.max(1, Math.round(row.duration_p25_ms! * 1e6));
-    const stream = new Stream(seed, row.function_id, 'arrivals');
+    const stream = new Draws(seed, row.function_id, 'arrivals');
     for (
       let at = quantile(gaps, stream.next()) * 1e6;
       at < end_ns;
