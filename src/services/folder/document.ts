@@ -78,12 +78,14 @@ export class FolderDocument {
 
   add(severity: Severity, path: Path, code: string, message: string): void {
     const key = JSON.stringify(path);
-    if (severity === 'error' && this.#told.has(key)) return;
-    this.#told.add(key);
+    if (severity === 'error') {
+      if (this.#told.has(key)) return;
+      this.#told.add(key);
+    }
     this.#findings.push({ severity, path, code, message, file: this.file, ...this.#locate(path, code) });
   }
 
-  /** Whether something has been said about this place, or about one that it is part of. */
+  /** Whether an error has been told of this place, or about one that it is part of. */
   hasTold(path: Path): boolean {
     return path.some((_, i) => this.#told.has(JSON.stringify(path.slice(0, i + 1)))) || this.#told.has('[]');
   }
