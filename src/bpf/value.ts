@@ -2,7 +2,6 @@
 // nothing. Merging is by equality, so every register changes at most twice in a fixpoint.
 
 import {
-  ADDR_SPACE_CAST,
   BPF_ADD,
   BPF_ALU64,
   BPF_AND,
@@ -124,8 +123,9 @@ function compute(operation: number, offset: number, a: bigint, b: bigint, bits: 
     case BPF_XOR:
       return a ^ b;
     case BPF_MOV:
-      if (offset === ADDR_SPACE_CAST) return undefined;
-      return offset === 0 ? b : signed(b, offset);
+      // Other offsets cast between address spaces, or mean nothing.
+      if (offset === 0) return b;
+      return offset === 8 || offset === 16 || offset === 32 ? signed(b, offset) : undefined;
     case BPF_ARSH:
       return signed(a, bits) >> shift;
     default:
