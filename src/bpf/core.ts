@@ -105,6 +105,13 @@ export class CoreResolver {
     return { kind, what: `type ${name}` };
   }
 
+  /** The number it stands for in `kernel`; undefined if the kernel has no such field, type or enumerator. */
+  answer(relocation: CoreRelocation, kernel: Kernel): bigint | undefined {
+    const { kind } = this.question(relocation);
+    const place = kind.startsWith('field') ? this.find(this.path(relocation), kernel) : undefined;
+    return this.value(kind, relocation, kernel, place);
+  }
+
   /** Changes `instruction` so that it fits `kernel`; what the kernel lacks becomes its `missing` target. */
   apply(instruction: Instruction, relocation: CoreRelocation, kernel: Kernel): void {
     const { kind, what } = this.question(relocation);

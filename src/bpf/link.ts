@@ -6,7 +6,7 @@ import { isJump } from './code.js';
 import { OP_CALL, OP_JA } from './constants.js';
 import { CORE_KINDS, CoreResolver } from './core.js';
 import type { Kernel } from './kernel.js';
-import { type Extern, type OpenObject, openObject } from './open.js';
+import { type Extern, type OpenFunction, type OpenObject, openObject } from './open.js';
 import type { BpfFunction, BpfMap, BpfObject, BpfType, Instruction, StructOps, Target } from './program.js';
 import { type Reached, reach } from './reach.js';
 import { type LinkSettings, settleMaps } from './settings.js';
@@ -202,14 +202,25 @@ function usedMaps(functions: readonly BpfFunction[], maps: readonly BpfMap[]): M
   return new Map([...used].sort((a, b) => a - b).map((old, i) => [old, i]));
 }
 
+/** Whether linking has kept an instruction of an object. */
+export function liveness(kept: readonly BpfFunction[]): (fn: OpenFunction, instruction: number) => boolean {
+  const live = new Map(
+    kept.map(({ name, section, instructions }) => [
+      `${section}:${name}`,
+      new Set(instructions.map(({ index }) => index)),
+    ]),
+  );
+  return ({ name, section, instructions }, i) =>
+    live.get(`${section.name}:${name}`)?.has(instructions[i].index) ?? false;
+}
+
 /** The object's own types whose ids the program passes on: those it allocates. */
 function allocatedTypes(object: OpenObject, kept: readonly BpfFunction[]): BpfType[] {
   const ids = new Set<number>();
-  const live = new Map(kept.map(({ name, section, instructions }) => [`${section}:${name}`, instructions]));
-  for (const { name, section, core, instructions } of object.functions) {
-    const alive = new Set(live.get(`${section.name}:${name}`)?.map(({ index }) => index));
-    for (const [i, { kind, type }] of core) {
-      if (CORE_KINDS[kind] === 'type_id_local' && alive.has(instructions[i].index)) ids.add(type);
+  const isLive = liveness(kept);
+  for (const fn of object.functions) {
+    for (const [i, { kind, type }] of fn.core) {
+      if (CORE_KINDS[kind] === 'type_id_local' && isLive(fn, i)) ids.add(type);
     }
   }
   return [...ids].map((id) => ({
