@@ -8,10 +8,13 @@ import type { BpfMap, Variable } from './program.js';
 import type { LinkSettings } from './settings.js';
 
 /**
- * `missing`: a callback reaches it and vtime's kernel lacks it, so the object is refused. `unreached`: only code that the
- * settings and vtime's kernel rule out uses it.
+ * `missing`: a callback reaches it and vtime's kernel lacks it, so the object is refused. `absent`: vtime's kernel lacks it,
+ * but the object only asks. `unreached`: only code that the settings and vtime's kernel rule out uses it.
  */
-export type Support = 'supported' | 'missing' | 'unreached';
+export type Support = 'supported' | 'missing' | 'absent' | 'unreached';
+
+/** The strongest need of a name counts. */
+const STRENGTH: Record<Support, number> = { missing: 3, supported: 2, absent: 1, unreached: 0 };
 
 export interface Need {
   name: string;
@@ -76,7 +79,8 @@ export function objectInfo(object: OpenObject, kernel: Kernel, settings: LinkSet
     }
   }
   for (const name of object.maps.kconfig.keys()) {
-    asked.add(name, true, name === 'LINUX_KERNEL_VERSION' || Object.hasOwn(kernel.config, name));
+    const isSet = name === 'LINUX_KERNEL_VERSION' || Object.hasOwn(kernel.config, name);
+    asked.add(name, true, isSet, true);
   }
   const linked = new Set(program.maps.map(({ name }) => name));
   const instructionsOf = (functions: readonly { instructions: unknown[] }[]) =>
@@ -114,16 +118,13 @@ function support(reached: boolean, exists: boolean): Support {
   return exists ? 'supported' : 'missing';
 }
 
-const isAnswered = (answer: bigint | undefined, kind: string): boolean =>
-  answer !== undefined && (answer !== 0n || !/exists|matches/.test(kind));
-
-/** Names with the strongest need for each. */
 class Needs {
   private readonly needs = new Map<string, Support>();
 
-  add(name: string, reached: boolean, exists: boolean): void {
+  add(name: string, reached: boolean, exists: boolean, isQuestion = false): void {
+    const need = reached && !exists && isQuestion ? 'absent' : support(reached, exists);
     const known = this.needs.get(name);
-    if (known === undefined || known === 'unreached') this.needs.set(name, support(reached, exists));
+    if (known === undefined || STRENGTH[known] < STRENGTH[need]) this.needs.set(name, need);
   }
 
   list(): Need[] {
