@@ -74,8 +74,10 @@ export function objectInfo(object: OpenObject, kernel: Kernel, settings: LinkSet
     for (const [i, relocation] of fn.core) {
       const { kind, what } = core.question(relocation);
       // Ids of its own types ask nothing of the kernel.
-      if (kind !== 'type_id_local')
-        asked.add(what, isLive(fn, i), isAnswered(core.answer(relocation, kernel), kind));
+      if (kind === 'type_id_local') continue;
+      const answer = core.answer(relocation, kernel);
+      const isQuestion = /exists|matches/.test(kind);
+      asked.add(what, isLive(fn, i), isQuestion ? answer === 1n : answer !== undefined, isQuestion);
     }
   }
   for (const name of object.maps.kconfig.keys()) {
