@@ -1,4 +1,4 @@
-// vtime services check | convert | schema
+// vtime services check | convert | graph | schema
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -6,7 +6,10 @@ import { pathText } from '../config/mistakes.js';
 import { VtimeError } from '../errors.js';
 import { convert } from '../services/convert.js';
 import type { Finding } from '../services/findings.js';
-import { checkPath } from '../services/load.js';
+import { servicesGraph } from '../services/graph/services.js';
+import { modelNamed, stagesGraph } from '../services/graph/stages.js';
+import { checkPath, loadServices } from '../services/load.js';
+import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
 
 const MODEL = 'services file in YAML or JSON, or a folder of µqSim';
@@ -63,6 +66,15 @@ function convertTo(path: string, options: { out?: string }): void {
   else writeFileSync(options.out, text);
 }
 
+function graph(path: string, options: { out?: string; service?: string }): void {
+  const services = resolveServices(loadServices(path));
+  const { service, out } = options;
+  const svg =
+    service === undefined ? servicesGraph(services) : stagesGraph(services, modelNamed(services, service));
+  if (out === undefined) process.stdout.write(`${svg}\n`);
+  else writeFileSync(out, `${svg}\n`);
+}
+
 export function servicesCommand(): Command {
   const command = new Command('services').description(
     'microservices: check, convert and describe their models',
@@ -82,6 +94,13 @@ export function servicesCommand(): Command {
     .argument('<path>', MODEL)
     .option('-o, --out <file>', 'file to write (default: stdout)')
     .action(convertTo);
+  command
+    .command('graph')
+    .description('draw the services and their calls, or the stages of one service, as SVG')
+    .argument('<path>', MODEL)
+    .option('--service <name>', 'draw the stages of this service or model')
+    .option('-o, --out <file>', 'file to write (default: stdout)')
+    .action(graph);
   command
     .command('schema')
     .description('print the JSON Schema of a services file')
