@@ -46,7 +46,7 @@ test('folders, links and devices have their type in the mode', () => {
 
 test('equal contents give equal bytes: no times, no owners', () => {
   const entries = [{ path: 'a', contents: new Uint8Array([1, 2, 3]) }];
-  assert.equal(cpio(entries), cpio(entries));
+  assert.ok(Buffer.from(cpio(entries)).equals(cpio(entries)));
   const bytes = cpio(entries);
   for (const i of [2, 3, 5]) assert.is(field(bytes, 0, i), 0);
 });

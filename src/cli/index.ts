@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { VERSION } from '../version.js';
 import { configCommand } from './config.js';
 import { explainCommand } from './explain.js';
+import { kernelCommand } from './kernel.js';
 import { policiesCommand } from './policies.js';
 import { reportCommand } from './report.js';
 import { runCommand } from './run.js';
@@ -32,6 +33,7 @@ function program(): Command {
     policiesCommand(),
     selftestCommand(),
     servicesCommand(),
+    kernelCommand(),
   ]) {
     vtime.addCommand(command);
   }

@@ -26,7 +26,7 @@ export interface OutputOptions {
   quiet?: boolean;
 }
 
-function assignment(text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> {
+export function assignment(text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> {
   const at = text.indexOf('=');
   if (at < 1) {
     throw new VtimeError('usage', `--set ${text}`, {

@@ -48,7 +48,7 @@ export interface Settings {
   [name: string]: string | number;
 }
 
-/** What records the run: a shell script with begin_observing and end_observing, and the files it needs. */
+/** What records the run: a shell script with a function run_observed, and the files it needs. */
 export interface Observer {
   /** File of bpf/vm that init sources. */
   script: string;
@@ -65,6 +65,9 @@ function settingsText(settings: Settings): string {
 
 /** cpu.weight that corresponds to cpu.shares, 1024 to 100 (sched_weight_to_cgroup() of the kernel). */
 const cpuWeight = (shares: number) => Math.min(10_000, Math.max(1, Math.round((shares * 100) / 1024)));
+
+/** What an observer is given to run; init reports what is in /out/errors. */
+const RUN_WORKLOAD = '#!/bin/sh\nexec /bin/workload /workload >/out/tasks 2>/out/errors\n';
 
 const FOLDERS = ['bin', 'dev', 'out', 'proc', 'sys'];
 
@@ -91,6 +94,7 @@ export function buildInitramfs(
     program('bin/busybox', busybox),
     program('bin/workload', compile('workload', RUNNER, HEADERS, cache)),
     program('bin/trace-dump', compile('trace-dump', TRACE_DUMP, [], cache)),
+    { path: 'bin/run-workload', contents: Buffer.from(RUN_WORKLOAD), executable: true },
     { path: 'observe', contents: readFileSync(join(SOURCES, observer.script)) },
     text('workload', workload.text),
     text('cgroups', cgroups.join('')),

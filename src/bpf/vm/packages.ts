@@ -206,6 +206,30 @@ export async function fetchEmulator({ cache = cacheFolder(), signal, say }: Fetc
   return { emulator, busybox: join(root, 'usr', 'bin', 'busybox') };
 }
 
+/** Static libraries that the loader is linked against, by suite. Old ones link with every newer C library. */
+const LOADER_LIBRARIES: readonly (readonly [suite: string, packages: readonly string[]])[] = [
+  ['bookworm-backports', ['libbpf-dev']],
+  ['bookworm', ['libelf-dev', 'zlib1g-dev']],
+];
+
+/** The folder (with usr/) of libbpf, libelf and zlib as static libraries with their headers. */
+export async function fetchLoaderLibraries({
+  cache = cacheFolder(),
+  signal,
+  say,
+}: FetchOptions = {}): Promise<string> {
+  const root = join(cache, 'libbpf');
+  await once(root, async (part) => {
+    say?.('fetching libbpf');
+    for (const [name, packages] of LOADER_LIBRARIES) {
+      const suite = new Suite(name, cache, signal);
+      await suite.update();
+      await suite.unpack(packages, part);
+    }
+  });
+  return root;
+}
+
 /** Numbers compared as numbers: 7.10.1 is newer than 7.9.2. */
 function newestFirst(a: string, b: string): number {
   return b.localeCompare(a, 'en', { numeric: true });

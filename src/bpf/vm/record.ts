@@ -1,0 +1,122 @@
+// A workload in a real kernel, from config to recording.
+
+import type { ResolvedConfig } from '../../config/schema.js';
+import { VtimeError } from '../../errors.js';
+import type { Recording } from '../recording/schema.js';
+import { boot, GuestError } from './boot.js';
+import { buildInitramfs } from './initramfs.js';
+import { prepareObserver } from './observers.js';
+import { cacheFolder, fetchEmulator, fetchKernel } from './packages.js';
+import { guestFiles, guestRun } from './port.js';
+import { guestWorkload } from './workload.js';
+
+export interface RecordOptions {
+  config: ResolvedConfig;
+  /** A name of bpf/objects, the path of a .bpf.o file, or a fair class: eevdf, cfs, eevdf-7.3. Default: as the policy. */
+  scheduler?: string;
+  /** Repeatable; otherwise several times as fast. Default: true. */
+  exact?: boolean;
+  /** Lines added to the loader's input. */
+  loaderLines?: readonly string[];
+  /** Host time after which the guest counts as hung; default: ten minutes. */
+  timeout_ms?: number;
+  cache?: string;
+  signal?: AbortSignal;
+  /** What is being done. */
+  say?: (what: string) => void;
+  /** The guest's console. */
+  onConsole?: (text: string) => void;
+}
+
+export interface Recorded {
+  recording: Recording;
+  /** Host time that the guest took. */
+  wall_ms: number;
+}
+
+const TIMEOUT_MS = 600_000;
+/** Kernel, file system and the buffers of what observes; QEMU takes from the host only what is used. */
+const MEMORY_MB = 1024;
+const MEMORY_MB_PER_CPU = 40;
+
+/** The scheduler that decides as the policy of a config does. */
+const SCHEDULERS: Record<string, string> = {
+  domains: 'domains',
+  'domains-as-coded': 'domains',
+  'global-fifo': 'fifo',
+  'global-vtime': 'vtime',
+  'five-level': 'fivelevel',
+  central: 'central',
+  eevdf: 'eevdf',
+};
+
+function schedulerOf({ policy }: ResolvedConfig): string {
+  const scheduler = SCHEDULERS[policy.name];
+  if (scheduler !== undefined) return scheduler;
+  throw new VtimeError('vm_scheduler', `no real scheduler decides as policy ${policy.name} does`, {
+    path: 'policy.name',
+    value: policy.name,
+    expected: `${Object.keys(SCHEDULERS).join(', ')}, or --scheduler`,
+  });
+}
+
+/** Fetches what is missing, boots, runs the workload and returns its recording. */
+export async function recordKernel(options: RecordOptions): Promise<Recorded> {
+  const { config, exact = true, cache = cacheFolder(), signal, say } = options;
+  const scheduler = options.scheduler ?? schedulerOf(config);
+  const workload = guestWorkload(config);
+  const fetching = { cache, ...(signal && { signal }), ...(say && { say }) };
+  const {
+    kernel: kind,
+    observer,
+    about,
+    rows,
+  } = await prepareObserver(scheduler, config, workload, {
+    ...fetching,
+    ...(options.loaderLines && { loaderLines: options.loaderLines }),
+  });
+  const { emulator, busybox } = await fetchEmulator(fetching);
+  const kernel = await fetchKernel(kind, fetching);
+  say?.(`booting ${kernel.release} on ${workload.cpus} CPUs`);
+  const guest = await boot({
+    emulator,
+    kernel,
+    initramfs: buildInitramfs(busybox, workload, observer, cache),
+    cpus: workload.cpus,
+    memory_mb: MEMORY_MB + MEMORY_MB_PER_CPU * workload.cpus,
+    exact,
+    timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
+    ...(signal && { signal }),
+    ...(options.onConsole && { onConsole: options.onConsole }),
+  });
+  if (!guest.console.includes('vtime: done')) throw new GuestError('the guest gave up', guest.console);
+  const files = guestFiles(guest.port);
+  const text = (name: string) => Buffer.from(files.get(name) ?? []).toString('utf8');
+  const { columns, length, dropped } = rows(files);
+  if (dropped > 0) {
+    throw new VtimeError('vm_dropped', `${dropped} events found no room in the guest's buffers`, {
+      expected: 'a shorter workload',
+    });
+  }
+  const run = guestRun(text('tasks'));
+  const recording: Recording = {
+    info: {
+      kernel: text('release').trim(),
+      emulator: emulator.version,
+      mode: exact ? 'exact' : 'fast',
+      cpus: workload.cpus,
+      ...about,
+      features: text('features').trim(),
+      config,
+      tasks: run.tasks,
+      cgroups: workload.cgroups.map(({ path, domain = -1 }) => ({ path, domain })),
+      outcome: run.outcome,
+      start_ns: String(run.start_ns),
+      duration_ns: String(run.duration_ns),
+      dropped,
+    },
+    columns,
+    length,
+  };
+  return { recording, wall_ms: guest.wall_ms };
+}

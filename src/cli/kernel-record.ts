@@ -1,0 +1,118 @@
+// vtime kernel record: the workload of a config in a real kernel in a virtual machine, and what its scheduler decided.
+
+import { createHash } from 'node:crypto';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { recordingToArrow } from '../bpf/recording/file.js';
+import { recordKernel } from '../bpf/vm/record.js';
+import { resolveConfig } from '../config/resolve.js';
+import { durationNs } from '../config/units.js';
+import { VtimeError } from '../errors.js';
+import { assignment, type ConfigOptions, configWith, interruptible, number } from './shared.js';
+
+interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {
+  scheduler?: string;
+  cpus?: string;
+  out: string;
+  rodata?: string[];
+  fast?: boolean;
+  timeout: string;
+  console?: boolean;
+  quiet?: boolean;
+}
+
+const MAX_CPUS = 512;
+
+function machineOf(cpus: string | undefined): Record<string, unknown> {
+  if (cpus === undefined) return {};
+  const count = Number(cpus);
+  if (!Number.isInteger(count) || count < 1 || count > MAX_CPUS) {
+    throw new VtimeError('usage', `--cpus is "${cpus}"`, {
+      value: cpus,
+      expected: `a whole number from 1 to ${MAX_CPUS}`,
+    });
+  }
+  return { 'machine.profile': `ideal-${count}` };
+}
+
+function loaderLine(setting: string): string {
+  const at = setting.indexOf('=');
+  if (at < 1) {
+    throw new VtimeError('usage', `--rodata ${setting}`, { value: setting, expected: 'name=number' });
+  }
+  return `rodata ${setting.slice(0, at)} ${setting.slice(at + 1)}`;
+}
+
+/** Writes the whole file or nothing. */
+function keep(path: string, bytes: Uint8Array): void {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    writeFileSync(draft, bytes);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw new VtimeError('recording_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
+      file: path,
+      expected: 'a writable path',
+    });
+  }
+}
+
+async function record(file: string, options: RecordCommandOptions): Promise<void> {
+  const { scheduler, cpus, out, rodata = [], fast, timeout, seed, set, quiet } = options;
+  const given: ConfigOptions = { set: { ...set, ...machineOf(cpus) }, ...(seed !== undefined && { seed }) };
+  const config = resolveConfig(configWith(file, given));
+  const loaderLines = rodata.map(loaderLine);
+  const timeout_ms = Number(durationNs(timeout) / 1_000_000n);
+  const say = (text: string) => {
+    if (!quiet) process.stderr.write(`${text}\n`);
+  };
+  const { recording, wall_ms } = await interruptible((signal) =>
+    recordKernel({
+      config,
+      exact: fast !== true,
+      loaderLines,
+      timeout_ms,
+      signal,
+      say,
+      ...(scheduler !== undefined && { scheduler }),
+      ...(options.console && { onConsole: (text: string) => process.stderr.write(text) }),
+    }),
+  );
+  const arrow = recordingToArrow(recording);
+  keep(out, out.endsWith('.gz') ? recordingToArrow(recording, true) : arrow);
+  const { kernel, tasks, outcome, duration_ns } = recording.info;
+  process.stdout.write(
+    `${out}: ${number(recording.length)} events of ${tasks.length} tasks, kernel ${kernel}, ${outcome} after ` +
+      `${number(Number(duration_ns) / 1e9, 3)} s of the guest, ${number(wall_ms / 1000, 1)} s here\n` +
+      `sha256 ${createHash('sha256').update(arrow).digest('hex')}\n`,
+  );
+}
+
+export function kernelRecordCommand(): Command {
+  const collect = (value: string, sofar: string[] = []) => [...sofar, value];
+  return new Command('record')
+    .description("run a config's tasks in a real kernel in a virtual machine and record its scheduler")
+    .argument('<config>', 'config in YAML or JSON, whose workload consists of tasks')
+    .option(
+      '--scheduler <name>',
+      "one of bpf/objects like domains, a .bpf.o file, or a fair class: eevdf, cfs, eevdf-7.3 (default: as the config's policy)",
+    )
+    .option('--cpus <n>', "CPUs of the guest (default: those of the config's machine)")
+    .option('-o, --out <file>', 'the recording, .arrow or .arrow.gz', 'recording.arrow')
+    .addOption(
+      new Option(
+        '--rodata <name=number>',
+        'set a read-only variable of the object; may be repeated',
+      ).argParser(collect),
+    )
+    .option('--seed <n>', 'seed')
+    .addOption(
+      new Option('--set <path=value>', 'set any config field; may be repeated').argParser(assignment),
+    )
+    .option('--fast', 'several times as fast, but no two runs are equal')
+    .option('--timeout <duration>', 'time after which the guest counts as hung', '10min')
+    .option('--console', "show the guest's console")
+    .option('--quiet', 'print nothing but the result and errors')
+    .action(record);
+}

@@ -1,0 +1,8 @@
+// vtime kernel: schedulers in a real kernel.
+
+import { Command } from 'commander';
+import { kernelRecordCommand } from './kernel-record.js';
+
+export function kernelCommand(): Command {
+  return new Command('kernel').description('schedulers in a real kernel').addCommand(kernelRecordCommand());
+}
