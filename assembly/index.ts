@@ -10,6 +10,7 @@
 //   waits…()                what every task waits for then
 //   rows…()                 rows of finished invocations, to be drained between slices
 //   decisions…()            decisions of the scheduler, likewise
+//   replay…()               instead of run(): a recording of a real scheduler, record by record (kernel/replay.ts)
 
 import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
 import { arenaAllocate, arenaReset } from './core/arena';
@@ -137,3 +138,5 @@ export function decisionCount(): u32 {
 export function clearDecisions(): void {
   decisionsClear();
 }
+
+export * from './kernel/replay';

@@ -99,6 +99,10 @@ export const CPU_DOMAIN: usize = 0x001a_2000;
 /** Realtime run queues and servers, 64 B per CPU (kernel/rt.ts). */
 export const RT_SHIFT: u32 = 6;
 export const RT_CPUS: usize = 0x001a_4000;
+/** Replayed recordings: outcomes of a dispatch's attempts to move a task (u8), and what it asked for (u32 DSQ). */
+export const MAX_ATTEMPTS: u32 = 2048;
+export const REPLAY_OUTCOMES: usize = 0x001a_c000;
+export const REPLAY_ATTEMPTS: usize = 0x001a_d000;
 /** State of the running policy, 64 KiB. */
 export const POLICY_STATE: usize = 0x001b_0000;
 /** Task templates, 64 B: TT_ record with the first slot and the number of tasks made so far behind it (kernel/spawn.ts). */

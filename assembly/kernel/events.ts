@@ -39,6 +39,7 @@ const REBASE_AFTER: u64 = 1 << 44;
 
 /** Simulated time, ns. */
 export let now: u64 = 0;
+
 let epoch: u64 = 0;
 let cpuLeaves: u32 = 2;
 let timerLeaves: u32 = 2;

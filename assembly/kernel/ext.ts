@@ -33,6 +33,7 @@ import {
 } from './dsq';
 import { resched } from './events';
 import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus, nrWords } from './mask';
+import { replayAttempt, replaying } from './replay';
 import { noteDispatch } from './sched';
 import { noteLocal, taskMove, wakeIdleCpu } from './wakeup';
 import {
@@ -334,6 +335,7 @@ function consume(d: u32, cpu: u32): bool {
 
 /** scx_bpf_dsq_move_to_local() inside dispatch(). */
 export function dsqMoveToLocal(d: u32): bool {
+  if (replaying) return replayAttempt(d);
   if (!consume(d, dispatchCpu)) return false;
   dispatchMoved++;
   noteDispatch();

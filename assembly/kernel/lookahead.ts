@@ -3,6 +3,7 @@
 import { OP_JUMP, OP_RUN, OP_SET } from '../abi';
 import { draw64, PURPOSE_POLICY, streamKey } from '../core/random';
 import { instructionAt, operand, programEnd, programMhz } from './program';
+import { replayedPointer, replaying } from './replay';
 import { MODE_NONE, MODE_RUN, TASK_DRAW, TASK_KEY, TASK_MODE, TASK_PC, TASK_WORK } from './task';
 
 /** Bytes of code that an instruction stands for; a burst is anywhere in them, a poll in the first few, a blocking call at the first. */
@@ -15,6 +16,7 @@ const POLL_BYTES: u64 = 4;
  * the program's draws are the same whether or not somebody looks.
  */
 export function instructionPointer(t: u32, sample: u64): u64 {
+  if (replaying) return replayedPointer;
   const pc = load<u32>(t, TASK_PC);
   const at = CODE_BASE + (((pc != 0 ? pc - 1 : 0) as u64) << CODE_SHIFT);
   const mode = load<u8>(t, TASK_MODE);
