@@ -1,8 +1,12 @@
 // vtime kernel: schedulers in a real kernel.
 
 import { Command } from 'commander';
+import { kernelCheckCommand } from './kernel-check.js';
 import { kernelRecordCommand } from './kernel-record.js';
 
 export function kernelCommand(): Command {
-  return new Command('kernel').description('schedulers in a real kernel').addCommand(kernelRecordCommand());
+  return new Command('kernel')
+    .description('schedulers in a real kernel')
+    .addCommand(kernelRecordCommand())
+    .addCommand(kernelCheckCommand());
 }

@@ -1,0 +1,446 @@
+// Holds a recording of a real sched_ext scheduler against the simulated core and the native policy, decision by decision.
+// A decision is exact, consistent (inside a named overlap, overlaps.ts) or unexplained.
+
+import type { ResolvedConfig } from '../../config/schema.js';
+import { RECORD_KINDS as KIND, type Recording, type RecordingColumns } from '../recording/schema.js';
+import { type Insertion, ReplayCore } from './core.js';
+import { Order, type Overlap, type Stay } from './overlaps.js';
+import { type Decision, type ReplayResult, Verdicts } from './verdicts.js';
+
+/** The kernel's default slice, which a task gets that goes on because nothing else is there (SCX_SLICE_DFL). */
+const SLICE_DEFAULT_NS = 20_000_000n;
+
+/** A running task that changes class, cgroup or priority is taken out and put back; the policy is not asked (ENQUEUE_RESTORE). */
+const ENQUEUE_RESTORE = 2n;
+
+/** Bits and ids of built-in DSQs (SCX_DSQ_FLAG_BUILTIN, SCX_DSQ_GLOBAL, SCX_DSQ_LOCAL_ON). */
+const DSQ_BUILTIN = 1n << 63n;
+const DSQ_GLOBAL = DSQ_BUILTIN | 1n;
+const DSQ_LOCAL_ON = DSQ_BUILTIN | (1n << 62n);
+
+interface Task {
+  handle: number;
+  pid: number;
+  /** Words of the mask, undefined: every CPU. */
+  mask: bigint[] | undefined;
+  stay: Stay | undefined;
+  /** CPU time and slice when they were known last, and at running(). */
+  exec_ns: bigint;
+  slice_ns: bigint;
+  began_ns: bigint;
+  onCpu: number | undefined;
+  /** In a local DSQ. */
+  local: boolean;
+  /** It exits or was put back, and the policy is not asked where to. */
+  bypassed: boolean;
+  pointer: bigint;
+}
+
+interface Dispatch {
+  record: number;
+  prev: number;
+  dsqs: number[];
+  outcomes: boolean[];
+}
+
+/** Kinds of records that a CPU may write inside a dispatch(). */
+const INSIDE_DISPATCH = new Set<number>([
+  KIND.move,
+  KIND.dequeue,
+  KIND.kick,
+  KIND.quiescent,
+  KIND.runnable,
+  KIND.set_slice,
+]);
+
+/** Policies whose native form has the DSQ numbers of the object; of others the core's rules are checked, not the policy's choices. */
+const COMPARED = new Set<string>(['domains', 'domains-as-coded']);
+
+export interface ReplayOptions {
+  /** Unexplained decisions to keep, default 20. */
+  keep?: number;
+}
+
+class Replay {
+  readonly #records: RecordingColumns;
+  readonly #core: ReplayCore;
+  readonly #order: Order;
+  readonly #verdicts: Verdicts;
+  readonly #compared: boolean;
+  /** Numbers given to the DSQs of policies that are not compared. */
+  readonly #dsqs = new Map<bigint, number>();
+  readonly #tasks = new Map<number, Task>();
+  readonly #byHandle = new Map<number, Task>();
+  readonly #dispatches = new Map<number, Dispatch>();
+  /** Index of each task's last enqueue by the policy: behind it, the kernel queues the task itself, for it exits. */
+  readonly #lastEnqueue = new Map<number, number>();
+  #base = 0n;
+  #cpus = 0;
+
+  constructor(records: RecordingColumns, config: ResolvedConfig, keep: number) {
+    this.#records = records;
+    this.#core = new ReplayCore(config);
+    this.#order = new Order(records);
+    this.#verdicts = new Verdicts(keep);
+    this.#compared = COMPARED.has(config.policy.name);
+    records.kind.forEach((kind, i) => {
+      if (kind === KIND.enqueue) this.#lastEnqueue.set(records.pid[i], i);
+    });
+  }
+
+  run(): ReplayResult {
+    for (let i = 0; i < this.#records.kind.length; i++) {
+      const cpu = this.#records.cpu[i];
+      if (!INSIDE_DISPATCH.has(this.#records.kind[i])) this.#endDispatch(cpu);
+      this.#record(i);
+    }
+    for (const cpu of [...this.#dispatches.keys()]) this.#dispatches.delete(cpu);
+    return this.#verdicts.result(this.#records.kind.length, this.#cpus);
+  }
+
+  // ---- records ------------------------------------------------------------------------------------------
+
+  /** The policy's clock at a record. */
+  #clock(i: number): bigint {
+    return BigInt.asUintN(64, this.#records.time_ns[i] + this.#base);
+  }
+
+  #task(pid: number): Task {
+    let task = this.#tasks.get(pid);
+    if (task === undefined) {
+      task = {
+        handle: this.#core.addTask(),
+        pid,
+        mask: undefined,
+        stay: undefined,
+        exec_ns: 0n,
+        slice_ns: 0n,
+        began_ns: 0n,
+        onCpu: undefined,
+        local: false,
+        bypassed: false,
+        pointer: 0n,
+      };
+      this.#tasks.set(pid, task);
+      this.#byHandle.set(task.handle, task);
+    }
+    return task;
+  }
+
+  #record(i: number): void {
+    const { kind, pid, target, group, flags, dsq } = this.#records;
+    switch (kind[i]) {
+      case KIND.init:
+        this.#base = this.#records.vtime[i];
+        this.#cpus = target[i];
+        return;
+      case KIND.enable:
+        this.#core.enable(this.#task(pid[i]).handle, this.#clock(i));
+        return;
+      case KIND.exit_task:
+        this.#forget(pid[i]);
+        return;
+      case KIND.set_cpumask:
+        this.#setMask(this.#task(pid[i]), group[i], dsq[i], target[i]);
+        return;
+      case KIND.select_cpu: {
+        if (!this.#compared) return;
+        const task = this.#task(pid[i]);
+        const chosen = this.#core.selectCpu(task.handle, this.#clock(i), group[i], flags[i]);
+        this.#verdicts.compare(i, 'select_cpu', `CPU ${chosen}`, `CPU ${target[i]}`);
+        return;
+      }
+      case KIND.runnable:
+        this.#task(pid[i]).bypassed = (flags[i] & ENQUEUE_RESTORE) !== 0n || this.#exits(i);
+        return;
+      case KIND.enqueue:
+        this.#enqueue(i);
+        return;
+      case KIND.dequeue:
+        this.#dequeue(i);
+        return;
+      case KIND.dispatch:
+        this.#beginDispatch(i);
+        return;
+      case KIND.move:
+        this.#move(i);
+        return;
+      case KIND.set_slice:
+        this.#task(pid[i]).slice_ns = this.#records.slice_ns[i];
+        return;
+      case KIND.running:
+        this.#running(i);
+        return;
+      case KIND.sample:
+        this.#task(pid[i]).pointer = dsq[i];
+        return;
+      case KIND.stopping:
+        this.#stopping(i);
+        return;
+      case KIND.tick: {
+        const task = this.#task(pid[i]);
+        if (task.onCpu === undefined) return;
+        this.#charge(i, task);
+        this.#core.tick(task.handle, this.#clock(i), task.exec_ns - task.began_ns, task.pointer);
+        return;
+      }
+      case KIND.quiescent:
+        this.#core.quiescent(this.#task(pid[i]).handle, this.#clock(i));
+        return;
+      default:
+        // Idle CPUs and kicks are the kernel's and the machine's; what follows from them is recorded too.
+        return;
+    }
+  }
+
+  /** The task of record i is on its way out: the kernel queues it without asking the policy (no SCX_OPS_ENQ_EXITING). */
+  #exits(i: number): boolean {
+    return (this.#lastEnqueue.get(this.#records.pid[i]) ?? -1) < i;
+  }
+
+  #forget(pid: number): void {
+    const task = this.#tasks.get(pid);
+    if (task === undefined) return;
+    this.#core.remove(task.handle);
+    this.#tasks.delete(pid);
+    this.#byHandle.delete(task.handle);
+  }
+
+  #setMask(task: Task, word: number, bits: bigint, allowed: number): void {
+    const all = allowed >= this.#cpus;
+    this.#core.setMask(task.handle, word, bits, all);
+    if (all) {
+      task.mask = undefined;
+      return;
+    }
+    task.mask = [...(task.mask ?? [])];
+    task.mask[word] = bits;
+  }
+
+  #allowed({ mask }: Task, cpu: number): boolean {
+    return mask === undefined || (((mask[cpu >> 6] ?? 0n) >> BigInt(cpu & 63)) & 1n) === 1n;
+  }
+
+  // ---- queues -------------------------------------------------------------------------------------------
+
+  #enqueue(i: number): void {
+    const { pid, dsq, vtime, slice_ns, result } = this.#records;
+    const task = this.#task(pid[i]);
+    this.#core.remove(task.handle);
+    // Slice 0 keeps what is left, at least 1 ns.
+    const left = task.slice_ns > 0n ? task.slice_ns : 1n;
+    const recorded = { vtime: vtime[i], slice_ns: slice_ns[i] === 0n ? left : slice_ns[i] };
+    Object.assign(task, { bypassed: false, local: false, slice_ns: recorded.slice_ns, stay: undefined });
+    if ((dsq[i] & DSQ_BUILTIN) !== 0n) {
+      this.#enqueueBuiltin(i, task);
+      return;
+    }
+    // Only queued in a map of the policy.
+    if (result[i] === 2) return;
+    const place = { ...recorded, dsq: this.#dsq(dsq[i]) };
+    if (!this.#compared || !this.#choosesSame(i, task, place, slice_ns[i] === 0n))
+      this.#core.insert(task.handle, place, result[i] === 1);
+    task.stay = this.#order.stays.get(i);
+  }
+
+  /** Into a local DSQ, or into the global one, whose moves are not recorded. */
+  #enqueueBuiltin(i: number, task: Task): void {
+    const { dsq, target } = this.#records;
+    if (dsq[i] === DSQ_GLOBAL) {
+      task.bypassed = true;
+      return;
+    }
+    const cpu = (dsq[i] & DSQ_LOCAL_ON) === DSQ_LOCAL_ON ? Number(dsq[i] & 0xffffffffn) : target[i];
+    this.#core.toLocal(task.handle, cpu, 'tail');
+    task.local = true;
+  }
+
+  /** Whether the native policy inserts the task where it was inserted, with the same key and slice. */
+  #choosesSame(i: number, task: Task, place: Insertion, keepsSlice: boolean): boolean {
+    const { target, group, flags, result } = this.#records;
+    const chosen = this.#core.enqueue(task.handle, this.#clock(i), target[i], group[i], flags[i]);
+    const text = ({ dsq, vtime, slice_ns }: Insertion) =>
+      `DSQ ${dsq}, ${result[i] === 1 ? `vtime ${vtime}, ` : ''}slice ${slice_ns} ns`;
+    const found = text(place);
+    const expected =
+      chosen === undefined ? 'no DSQ' : text(keepsSlice ? { ...chosen, slice_ns: place.slice_ns } : chosen);
+    this.#verdicts.compare(i, 'enqueue', expected, found);
+    return expected === found;
+  }
+
+  /** A DSQ of the policy by the simulator's number. */
+  #dsq(id: bigint): number {
+    if (this.#compared) return Number(id);
+    const known = this.#dsqs.get(id);
+    if (known !== undefined) return known;
+    this.#dsqs.set(id, this.#dsqs.size);
+    return this.#dsqs.size - 1;
+  }
+
+  #dequeue(i: number): void {
+    const { pid, cpu } = this.#records;
+    const task = this.#task(pid[i]);
+    const dispatch = this.#dispatches.get(cpu[i]);
+    if (dispatch !== undefined && task.stay !== undefined && this.#order.isMove(this.#records, i)) {
+      this.#judgeMove(i, task, cpu[i]);
+      this.#core.toLocal(task.handle, cpu[i], 'tail');
+      task.local = true;
+    } else {
+      this.#core.remove(task.handle);
+      task.local = false;
+    }
+    task.stay = undefined;
+  }
+
+  /** The tasks of a DSQ that CPU `cpu` may have, in order, up to `end`. */
+  #ahead(dsq: number, cpu: number, end?: Task): Task[] {
+    const ahead: Task[] = [];
+    for (const handle of this.#core.queue(dsq)) {
+      const task = this.#byHandle.get(handle)!;
+      if (task === end) break;
+      if (this.#allowed(task, cpu)) ahead.push(task);
+    }
+    return ahead;
+  }
+
+  #judgeMove(i: number, task: Task, cpu: number): void {
+    const dsq = this.#dsq(this.#records.dsq[task.stay!.enqueue]);
+    if (!this.#allowed(task, cpu)) {
+      this.#verdicts.unexplained(i, 'move', `a task that CPU ${cpu} may run`, `pid ${task.pid}`);
+      return;
+    }
+    this.#judge(i, 'move', this.#ahead(dsq, cpu, task), cpu, `pid ${task.pid}`, task);
+  }
+
+  /** Every task of `ahead` must have an excuse for not having been taken. */
+  #judge(i: number, decision: Decision, ahead: Task[], cpu: number, found: string, taken?: Task): void {
+    const from = this.#order.previous[i];
+    const stays = ahead.map((task) => task.stay!);
+    // At the beginning of the move, if what was begun before it counts as done.
+    const inTime = taken === undefined || taken.stay!.enqueue < from;
+    if (inTime && stays.every(({ enqueue, leaving }) => enqueue > from || leaving < from)) {
+      this.#verdicts.exact(decision);
+      return;
+    }
+    let reason: Overlap | undefined;
+    for (const [k, stay] of stays.entries()) {
+      const task = ahead[k];
+      const ties =
+        taken !== undefined &&
+        this.#order.mayTie(stay, taken.stay!) &&
+        this.#core.vtime(task.handle) === this.#core.vtime(taken.handle);
+      const excuse = ties ? 'insertion' : this.#order.excuse(stay, cpu, from, i);
+      if (excuse === undefined) {
+        this.#verdicts.unexplained(i, decision, `pid ${task.pid}`, found);
+        return;
+      }
+      reason ??= excuse;
+    }
+    if (reason === undefined) this.#verdicts.exact(decision);
+    else this.#verdicts.consistent(decision, reason);
+  }
+
+  // ---- dispatch -----------------------------------------------------------------------------------------
+
+  #beginDispatch(i: number): void {
+    const { cpu, pid, exec_ns, slice_ns } = this.#records;
+    this.#dispatches.set(cpu[i], { record: i, prev: pid[i], dsqs: [], outcomes: [] });
+    const prev = this.#tasks.get(pid[i]);
+    if (prev === undefined || prev.onCpu !== cpu[i]) return;
+    prev.exec_ns = exec_ns[i];
+    prev.slice_ns = slice_ns[i];
+  }
+
+  #move(i: number): void {
+    const { cpu, dsq, result } = this.#records;
+    const dispatch = this.#dispatches.get(cpu[i]);
+    if (dispatch === undefined) return;
+    dispatch.dsqs.push(Number(dsq[i]));
+    dispatch.outcomes.push(result[i] === 1);
+    if (result[i] === 0) this.#judge(i, 'empty', this.#ahead(this.#dsq(dsq[i]), cpu[i]), cpu[i], 'nothing');
+  }
+
+  #endDispatch(cpu: number): void {
+    const dispatch = this.#dispatches.get(cpu);
+    if (dispatch === undefined) return;
+    this.#dispatches.delete(cpu);
+    const { prev, outcomes } = dispatch;
+    const previous = this.#tasks.get(prev);
+    if (this.#compared) this.#compareOrder(dispatch, cpu, previous);
+    // Nothing else to run: what ran goes on, with the default slice if it had none left.
+    if (
+      previous !== undefined &&
+      previous.onCpu === cpu &&
+      !outcomes.includes(true) &&
+      previous.slice_ns === 0n
+    )
+      previous.slice_ns = SLICE_DEFAULT_NS;
+  }
+
+  /** The policy asks for the same DSQs in the same order. */
+  #compareOrder({ record, dsqs, outcomes }: Dispatch, cpu: number, prev: Task | undefined): void {
+    const asked = this.#core.dispatch(cpu, prev?.handle ?? 0, this.#clock(record), outcomes);
+    this.#verdicts.compare(record, 'order', `DSQs ${asked.join(', ')}`, `DSQs ${dsqs.join(', ')}`);
+  }
+
+  // ---- running ------------------------------------------------------------------------------------------
+
+  #running(i: number): void {
+    const { pid, cpu, exec_ns, slice_ns } = this.#records;
+    const task = this.#task(pid[i]);
+    const head = this.#byHandle.get(this.#core.localHead(cpu[i]));
+    if (task.bypassed && !task.local) this.#verdicts.exact('run');
+    else
+      this.#verdicts.compare(i, 'run', head === undefined ? 'no task' : `pid ${head.pid}`, `pid ${task.pid}`);
+    if (!task.bypassed) this.#verdicts.compare(i, 'slice', `${task.slice_ns} ns`, `${slice_ns[i]} ns`);
+    this.#core.running(task.handle, cpu[i], this.#clock(i));
+    Object.assign(task, {
+      bypassed: false,
+      local: false,
+      stay: undefined,
+      onCpu: cpu[i],
+      exec_ns: exec_ns[i],
+      began_ns: exec_ns[i],
+      slice_ns: slice_ns[i],
+    });
+  }
+
+  /** A slice falls by the CPU time used, not below 0. */
+  #charge(i: number, task: Task): void {
+    const { exec_ns, slice_ns } = this.#records;
+    const used = exec_ns[i] - task.exec_ns;
+    const left = task.slice_ns > used ? task.slice_ns - used : 0n;
+    this.#verdicts.compare(i, 'slice', `${left} ns`, `${slice_ns[i]} ns`);
+    task.exec_ns = exec_ns[i];
+    task.slice_ns = slice_ns[i];
+  }
+
+  #stopping(i: number): void {
+    const { pid, cpu, vtime, result } = this.#records;
+    const task = this.#task(pid[i]);
+    if (task.onCpu === undefined) return;
+    this.#charge(i, task);
+    const runnable = result[i] === 1;
+    this.#core.stopping(task.handle, this.#clock(i), task.exec_ns - task.began_ns, runnable, task.pointer);
+    if (this.#compared) this.#verdicts.compare(i, 'vtime', `${this.#core.vtime(task.handle)}`, `${vtime[i]}`);
+    task.onCpu = undefined;
+    if (!runnable) return;
+    // A higher class took the CPU: the task keeps its turn.
+    if (task.slice_ns > 0n) {
+      this.#core.toLocal(task.handle, cpu[i], 'head');
+      task.local = true;
+    } else if (this.#exits(i)) {
+      this.#core.toLocal(task.handle, cpu[i], 'tail');
+      task.local = true;
+      task.slice_ns = SLICE_DEFAULT_NS;
+    }
+  }
+}
+
+/**
+ * Replays a recording under the policy and machine that it was made with. The recording of a scheduler that has no native
+ * policy is refused by the config's check.
+ */
+export function replay({ columns, info }: Recording, { keep = 20 }: ReplayOptions = {}): ReplayResult {
+  return new Replay(columns, info.config as ResolvedConfig, keep).run();
+}
