@@ -1,14 +1,15 @@
-// vtime services check | convert | graph | schema
+// vtime services check | convert | graph | profile import | schema
 
 import { existsSync, writeFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { pathText } from '../config/mistakes.js';
 import { VtimeError } from '../errors.js';
-import { convert } from '../services/convert.js';
+import { convert, servicesYaml } from '../services/convert.js';
 import type { Finding } from '../services/findings.js';
 import { servicesGraph } from '../services/graph/services.js';
 import { modelNamed, stagesGraph } from '../services/graph/stages.js';
 import { checkPath, loadServices } from '../services/load.js';
+import { importProfiles } from '../services/profile/import.js';
 import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
 
@@ -75,6 +76,48 @@ function graph(path: string, options: { out?: string; service?: string }): void 
   else writeFileSync(out, `${svg}\n`);
 }
 
+interface ProfileOptions {
+  name?: string;
+  frequency?: string;
+  load?: string;
+  threads?: number;
+  out?: string;
+}
+
+async function importProfile(files: string[], { out, ...setting }: ProfileOptions): Promise<void> {
+  const text = servicesYaml({ profiles: await importProfiles(files, setting) });
+  if (out === undefined) process.stdout.write(text);
+  else writeFileSync(out, text);
+}
+
+function profileCommand(): Command {
+  const command = new Command('profile').description('stage times from recordings');
+  command
+    .command('import')
+    .description(
+      'make the profiles of a services file from recorded boundaries of stages, or from listings of percentiles',
+    )
+    .argument(
+      '<file...>',
+      'CSV with the columns stage, begin_ns, end_ns, count; or times in µs, one a line ("17.5", or "3 : 3.77" for 3 events)',
+    )
+    .option('--name <stage>', 'stage of listings (default: their folder)')
+    .option('--frequency <f>', 'recorded at, like 2.6GHz (default: as in 1600MHz_120000qps_4threads.txt)')
+    .option('--load <rate>', 'recorded at, like 120000/s')
+    .addOption(
+      new Option('--threads <n>', 'recorded with').argParser((text) => {
+        if (/^[1-9]\d*$/.test(text)) return Number(text);
+        throw new VtimeError('usage', `--threads is "${text}"`, {
+          value: text,
+          expected: 'a whole number of at least 1',
+        });
+      }),
+    )
+    .option('-o, --out <file>', 'file to write (default: stdout)')
+    .action(importProfile);
+  return command;
+}
+
 export function servicesCommand(): Command {
   const command = new Command('services').description(
     'microservices: check, convert and describe their models',
@@ -101,6 +144,7 @@ export function servicesCommand(): Command {
     .option('--service <name>', 'draw the stages of this service or model')
     .option('-o, --out <file>', 'file to write (default: stdout)')
     .action(graph);
+  command.addCommand(profileCommand());
   command
     .command('schema')
     .description('print the JSON Schema of a services file')

@@ -11,8 +11,8 @@ import type { ServicesInput } from './schema.js';
 const SHORT = 110;
 const LINE_WIDTH = 130;
 
-/** YAML that reads back as the same model. Of a folder it has what differs from the defaults only. */
-export function servicesYaml(input: ServicesInput): string {
+/** YAML of a services file, or of a section of it, with short values on one line. */
+export function servicesYaml(input: Partial<ServicesInput>): string {
   const document = new Document(input, { aliasDuplicateObjects: false });
   visit(document, {
     Collection(_, node) {
@@ -22,7 +22,7 @@ export function servicesYaml(input: ServicesInput): string {
   return document.toString({ lineWidth: LINE_WIDTH, flowCollectionPadding: false });
 }
 
-/** The services file of a µqSim folder, or of a services file with its defaults filled in. */
+/** The services file of a µqSim folder, with what differs from the defaults only, or of a services file with its defaults filled in. */
 export function convert(path: string): string {
   if (!isFolder(path)) return servicesYaml(loadServices(path));
   const { input, services, findings } = readFolder(path);

@@ -88,6 +88,7 @@ export const plainTime = z.union(
   },
 );
 export type PlainTime = z.output<typeof plainTime>;
+export type PlainTimeInput = z.input<typeof plainTime>;
 
 /** What a stage takes: a time model, or a profile by name. */
 export const stageTime = z.union([section({ profile: label }), plainTime], {
