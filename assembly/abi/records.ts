@@ -78,6 +78,19 @@ export const DECISION_MOVE: u32 = 10;
 export const DECISION_FORK: u32 = 11;
 export const DECISION_SPAWN: u32 = 12;
 export const DECISIONS_DETAILED: u32 = 2;
+// Recorded only if P_DECISIONS is DECISIONS_COMPARED, for comparing two schedulers callback by callback: callbacks, and what
+// they do to the kernel. Insertions are DECISION_DSQ.
+/** A callback of the scheduler begins: BPF_OP_… */
+export const DECISION_CALLBACK: u32 = 13;
+/** select_cpu() has named this CPU. */
+export const DECISION_SELECTED: u32 = 14;
+/** Follows an insertion: u64 slice, ns, then u64 vtime (0 in FIFO queues), in place of time, task and class. */
+export const DECISION_KEYS: u32 = 15;
+/** scx_bpf_kick_cpu() of the CPU, with these KICK_… flags. */
+export const DECISION_KICK: u32 = 16;
+/** The CPU's idle bit is taken by the scheduler. */
+export const DECISION_IDLE: u32 = 17;
+export const DECISIONS_COMPARED: u32 = 3;
 
 // A recorded decision, 24 B: u64 time, u32 task slot, u32 statistics class, u16 CPU, u8 kind, u8 1 if the task is runnable +
 // 2 × its scheduling class.
@@ -88,3 +101,5 @@ export const DECISION_VALUE: u32 = 12;
 export const DECISION_CPU: u32 = 16;
 export const DECISION_KIND: u32 = 18;
 export const DECISION_QUEUED: u32 = 19;
+/** Of DECISION_KEYS. */
+export const DECISION_VTIME: u32 = 8;

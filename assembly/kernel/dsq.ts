@@ -8,7 +8,7 @@
 // A FIFO is a doubly linked list through the task records, a vtime queue a tree (kernel/tree.ts) over the same fields.
 
 import { DECISION_DSQ } from '../abi';
-import { detailing, recordDetail } from './decisions';
+import { comparing, detailing, recordDetail, recordInsertion } from './decisions';
 import { explainedTask, explainQueued } from './explain';
 import { DSQS, DSQ_SHIFT, MAX_CPUS } from '../core/layout';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_MIXED_DSQ, FAIL_VTIME_INTO_BUILTIN } from '../core/failure';
@@ -66,7 +66,7 @@ export function dsqCreate(k: u32): u32 {
 
 // @ts-ignore: decorator
 @inline
-function admit(d: u32, t: u32, kind: u32): bool {
+function admit(d: u32, t: u32, kind: u32, vtime: u64): bool {
   if (load<u32>(t, TASK_DSQ) != DSQ_NONE) {
     fail(FAIL_DOUBLE_INSERT, load<u32>(t, TASK_PID), load<u32>(t, TASK_CPU), d >> DSQ_SHIFT);
     return false;
@@ -81,13 +81,14 @@ function admit(d: u32, t: u32, kind: u32): bool {
   }
   if (t == explainedTask) explainQueued(d);
   if (detailing) recordDetail(DECISION_DSQ, t, d >> DSQ_SHIFT);
+  if (comparing) recordInsertion(t, d >> DSQ_SHIFT, vtime);
   store<u32>(t, d, TASK_DSQ);
   store<u32>(d, load<u32>(d, DSQ_NR) + 1, DSQ_NR);
   return true;
 }
 
 export function dsqPushTail(d: u32, t: u32): void {
-  if (!admit(d, t, FIFO)) return;
+  if (!admit(d, t, FIFO, 0)) return;
   const last = load<u32>(d, DSQ_LAST);
   store<u32>(t, 0, TASK_NEXT);
   store<u32>(t, last, TASK_PREV);
@@ -97,7 +98,7 @@ export function dsqPushTail(d: u32, t: u32): void {
 }
 
 export function dsqPushHead(d: u32, t: u32): void {
-  if (!admit(d, t, FIFO)) return;
+  if (!admit(d, t, FIFO, 0)) return;
   const first = load<u32>(d, DSQ_FIRST);
   store<u32>(t, first, TASK_NEXT);
   store<u32>(t, 0, TASK_PREV);
@@ -112,7 +113,7 @@ export function dsqInsertVtime(d: u32, t: u32, vtime: u64): void {
     fail(FAIL_VTIME_INTO_BUILTIN, load<u32>(t, TASK_PID), load<u32>(t, TASK_CPU), d >> DSQ_SHIFT);
     return;
   }
-  if (!admit(d, t, VTIME)) return;
+  if (!admit(d, t, VTIME, vtime)) return;
   store<u64>(t, vtime, TASK_NODE_KEY);
   const first = load<u32>(d, DSQ_FIRST);
   if (first == 0 || before(vtime, load<u64>(first, TASK_NODE_KEY))) store<u32>(d, t, DSQ_FIRST);
