@@ -9,3 +9,4 @@ export * from './abi/workload';
 export * from './abi/counters';
 export * from './abi/results';
 export * from './abi/records';
+export * from './abi/services';

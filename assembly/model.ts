@@ -108,6 +108,7 @@ import { wastedInit } from './kernel/wasted';
 import { mappingLoad } from './policy/mapping';
 import { opsInit } from './policy/ops';
 import { runInit } from './run';
+import { servicesInit } from './services/load';
 import { arrivalsInit } from './workload/arrivals';
 import { deliveriesReset } from './workload/delivery';
 import { rowsInit } from './workload/rows';
@@ -125,7 +126,7 @@ let image: usize = 0;
 let rows: u32 = 0;
 
 /** Address of a section, 0 if the image has none; sets `rows`. */
-function section(id: u32): usize {
+export function section(id: u32): usize {
   const n = load<u32>(image, 12);
   rows = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -136,6 +137,11 @@ function section(id: u32): usize {
     }
   }
   return 0;
+}
+
+/** Records of the section found last. */
+export function sectionRows(): u32 {
+  return rows;
 }
 
 /** Takes over the model image at `address`; 0, or what is wrong with it. */
@@ -291,4 +297,5 @@ function startWorkload(): void {
   const listRows = rows;
   section(SECTION_SOURCES);
   arrivalsInit(rows, counts, list, listRows);
+  servicesInit();
 }

@@ -16,6 +16,8 @@ import {
   SECTION_HISTOGRAMS,
   SECTION_PACKAGE_RESULTS,
   SECTION_SUMMARY,
+  SECTION_SV_RESULTS,
+  SVR_COUNT,
   CLS_COUNT,
 } from './abi';
 import { arenaAllocate } from './core/arena';
@@ -58,8 +60,11 @@ import { JOB_ARRIVAL, jobSlots, NEVER_ARRIVED } from './kernel/job';
 import { nrCpus } from './kernel/mask';
 import { updateCurr } from './kernel/charge';
 import { integrateRunnable } from './kernel/observe';
-import { STATE_FREE, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
+import { CLASS_DEDICATED, STATE_FREE, TASK_CLASS, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
 import { takeWindow } from './kernel/watchdog';
+import { liveRequests, timeOfLiveRequests } from './services/call';
+import { instanceCount } from './services/load';
+import { checkServices, writeInstances } from './services/results';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -82,6 +87,7 @@ export function finish(): void {
   checkJobs();
   checkCpuTime();
   checkWorker();
+  checkServices();
 }
 
 /** arrived = completed + dropped + timed out + in system, and Little's law: ∫ N dt = Σ time in system of finished and live jobs. */
@@ -91,8 +97,8 @@ function checkJobs(): void {
   }
   count(NUMBER_AREA, counter(ALIVE) * (now - counter(NUMBER_SINCE)));
   setCounter(NUMBER_SINCE, now);
-  let sojourn = counter(SOJOURN);
-  let live: u64 = 0;
+  let sojourn = counter(SOJOURN) + timeOfLiveRequests();
+  let live: u64 = liveRequests;
   for (let j: u32 = 1 << JOB_SHIFT, end = jobSlots() << JOB_SHIFT; j < end; j += 1 << JOB_SHIFT) {
     const arrival = load<u64>(j, JOB_ARRIVAL);
     if (arrival == NEVER_ARRIVED) continue;
@@ -113,7 +119,7 @@ function checkCpuTime(): void {
   }
   let used = counter(EXITED_CPU);
   for (let t: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {
-    if (load<u8>(t, TASK_STATE) != STATE_FREE) used += load<u64>(t, TASK_SUM_EXEC);
+    if (load<u8>(t, TASK_STATE) != STATE_FREE && load<u8>(t, TASK_CLASS) != CLASS_DEDICATED) used += load<u64>(t, TASK_SUM_EXEC);
   }
   if (used != busy) fail(FAIL_CPU_TIME, 0, nrCpus, used);
 }
@@ -147,7 +153,7 @@ export function writeResult(): usize {
   }
   const frequencies = busyFrequencies();
   const bytes =
-    IMAGE_HEADER_BYTES + 8 * IMAGE_SECTION_BYTES + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
+    IMAGE_HEADER_BYTES + 8 * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
   image = arenaAllocate(bytes);
   if (image == 0) return 0;
   sections = 0;
@@ -159,6 +165,7 @@ export function writeResult(): usize {
   for (let s: u32 = 0; s < classes; s++) memory.copy(rows + s * CLS_COUNT * 8, CLASSES + (s << CLASS_SHIFT), CLS_COUNT * 8);
   writeFrequencies(open(SECTION_FREQUENCY_RESULTS, frequencies, 16));
   writeHistograms(open(SECTION_HISTOGRAMS, used, 64), open(SECTION_BUCKETS, buckets, 16), classes);
+  writeInstances(open(SECTION_SV_RESULTS, instanceCount, SVR_COUNT * 8));
   store<u32>(image, IMAGE_MAGIC);
   store<u32>(image, IMAGE_VERSION, 4);
   store<u32>(image, (end - image) as u32, 8);

@@ -55,11 +55,13 @@ import { onCompletion, onIdleExit, onTick, runResched } from './kernel/sched';
 import { wakeUp } from './kernel/wakeup';
 import { onServer, onUnthrottle } from './kernel/rt';
 import { foregroundTasks } from './kernel/spawn';
-import { TASK_CPU, TASK_WORK } from './kernel/task';
+import { CLASS_DEDICATED, TASK_CLASS, TASK_CPU, TASK_WORK } from './kernel/task';
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
+import { clientActive, onThought } from './services/client';
+import { onServiceTimer } from './services/timer';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
-import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
+import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_SV_CLIENT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
 
@@ -83,7 +85,7 @@ export function runInit(): void {
 // @ts-ignore: decorator
 @inline
 function drained(): bool {
-  return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0;
+  return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0 && !clientActive;
 }
 
 // @ts-ignore: decorator
@@ -211,6 +213,10 @@ function onTimer(slot: u32): void {
     timerSet(slot, t, due);
     return;
   }
+  if (load<u8>(t, TASK_CLASS) == CLASS_DEDICATED) {
+    onServiceTimer(t);
+    return;
+  }
   timerClear(slot);
   wakeUp(t, -1, 0);
 }
@@ -228,5 +234,6 @@ function onDelivery(): void {
   else if (kind == DELIVERY_UNTHROTTLE) onUnthrottle(a);
   else if (kind == DELIVERY_SERVER) onServer(a);
   else if (kind == DELIVERY_MACHINE) onMachineEvent(a);
+  else if (kind == DELIVERY_SV_CLIENT) onThought();
   else onWorkerDelivery(kind, a);
 }

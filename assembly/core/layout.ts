@@ -163,6 +163,12 @@ export const CGROUP_DOMAIN: usize = 0x0ac0_0000;
 export const FAMILY_OF_TASK: u32 = TASK_SHIFT - 4;
 export const FAMILIES: usize = 0x0b00_0000; // 4 MiB
 
+/** Services: copies of requests on their way, and requests, 64 B each (services/call.ts). */
+export const MAX_CALLS: u32 = 262144;
+export const CALLS: usize = 0x0b00_0000; // 16 MiB
+export const MAX_REQUESTS: u32 = 262144;
+export const REQUESTS: usize = 0x0c00_0000; // 16 MiB
+
 /** Cgroups as groups of the fair class, 128 B (kernel/group.ts); their run queues are in the arena. */
 export const CGROUP_SHIFT: u32 = 7;
 export const CGROUPS: usize = 0x0f00_0000; // 16 MiB

@@ -161,6 +161,11 @@ export function sourceSet(source: u32, time: u64): void {
   winnerSet(SOURCE_TREE, sourceLeaves, source, key);
 }
 
+/** Some task sleeps on its timer. */
+export function timerPending(): bool {
+  return load<u64>(TIMER_TREE + 8) != NEVER;
+}
+
 /** Time and class of the next event of each tree, as time << 4 | class relative to the epoch; NEVER >> 12 if none. */
 // @ts-ignore: decorator
 @inline

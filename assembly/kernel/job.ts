@@ -79,7 +79,7 @@ export function jobSlots(): u32 {
 
 // @ts-ignore: decorator
 @inline
-function integrateNumber(): void {
+export function integrateNumber(): void {
   count(NUMBER_AREA, counter(ALIVE) * (now - counter(NUMBER_SINCE)));
   setCounter(NUMBER_SINCE, now);
 }

@@ -115,6 +115,9 @@ export const FLAG_RETRIES: u32 = 2048;
 /** One of the tasks that a template makes at the start: other tasks may name it. */
 export const FLAG_MEMBER: u32 = 1024;
 
+/** A class beyond those of the scheduler: the task's time is its own timer's (services/core.ts). */
+export const CLASS_DEDICATED: u8 = 7;
+
 export const STATE_FREE: u8 = 0;
 export const STATE_RUNNABLE: u8 = 1;
 export const STATE_SLEEPING: u8 = 2; // on its timer

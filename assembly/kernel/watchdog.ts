@@ -25,9 +25,10 @@ import { cpuPackage } from '../machine/topology';
 import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
 import { opsTimer } from '../policy/ops';
+import { serving } from '../services/load';
 import { integrateQueue } from '../workload/workerqueue';
 import { CPU_BUSY_NS, CPU_CURR, CPU_STATE_SINCE } from './cpu';
-import { CLASS_POLICY_TIMER, CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet } from './events';
+import { CLASS_POLICY_TIMER, CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet, timerPending } from './events';
 import { extEnabled } from './ext';
 import { DSQ_NONE } from './dsq';
 import { fallBackToFair } from './fallback';
@@ -168,6 +169,8 @@ export function onWatchdog(): void {
 /** Something that is pending can still change what foreground tasks and jobs do. */
 export function anyForeground(): bool {
   if (sourcesActive != 0 || deliveriesPending != 0) return true;
+  // Every timer of services moves a request or is its client's.
+  if (serving && timerPending()) return true;
   const jobsWait = anyQueued();
   const end = taskSlots() << TASK_SHIFT;
   for (let t: u32 = 1 << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {

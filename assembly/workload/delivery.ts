@@ -27,6 +27,8 @@ export const DELIVERY_UNTHROTTLE: u32 = 18;
 export const DELIVERY_SERVER: u32 = 19;
 /** Event number `a` of SECTION_EVENTS (kernel/hotplug.ts). */
 export const DELIVERY_MACHINE: u32 = 20;
+/** A client of a closed loop has thought (services/client.ts). */
+export const DELIVERY_SV_CLIENT: u32 = 24;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;

@@ -7,4 +7,5 @@ export * from '../../assembly/abi/parameters.js';
 export * from '../../assembly/abi/programs.js';
 export * from '../../assembly/abi/records.js';
 export * from '../../assembly/abi/results.js';
+export * from '../../assembly/abi/services.js';
 export * from '../../assembly/abi/workload.js';

@@ -65,7 +65,7 @@ const STEALS = {
 } as const;
 
 /** Parameters whose 0 would name something. */
-const ABSENT = [
+export const PARAMETERS_ABSENT = [
   abi.P_OVERHEAD_BEFORE,
   abi.P_OVERHEAD_AFTER,
   abi.P_MASTER_PC,
@@ -90,7 +90,7 @@ const ORDERS = {
 export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
   const machine = machineOf(config);
   const model = new Model(machine.cpus.length);
-  for (const param of ABSENT) model.set(param, abi.NONE);
+  for (const param of PARAMETERS_ABSENT) model.set(param, abi.NONE);
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
@@ -144,7 +144,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
   };
 }
 
-function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): void {
+export function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): void {
   const cpus = model.section(abi.SECTION_CPUS);
   for (const { package: pkg, node, llc } of machine.cpus) {
     const row = cpus.add();
@@ -191,7 +191,7 @@ function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): 
   model.set(abi.P_TDP_MW, machine.tdp_mw);
 }
 
-function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): void {
+export function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): void {
   model.set(abi.P_SEED, seed);
   model.set(abi.P_KERNEL, KERNELS[kernel.version]);
   model.set(abi.P_HZ, hertz(kernel.hz));
@@ -211,7 +211,7 @@ function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): v
   );
 }
 
-function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
+export function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
   model.set(abi.P_POLICY, POLICIES[policy.name]);
   if ('slice' in policy) model.set(abi.P_SLICE_NS, durationNs(policy.slice));
   if ('steal' in policy) model.set(abi.P_STEAL, STEALS[policy.steal]);
@@ -273,7 +273,7 @@ function encodePolicyOptions(model: Model, policy: ResolvedConfig['policy']): vo
   }
 }
 
-function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): void {
+export function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: bigint): void {
   model.set(abi.P_DRAIN, run.end === 'drain' ? 1 : 0);
   model.set(abi.P_HORIZON_NS, horizon_ns);
   model.set(
@@ -317,7 +317,13 @@ function classOf({ class: name, realtime, slice }: Scheduled): number {
   return abi.CLASS_REALTIME | (priority << 8) | (policy === 'rr' ? 1 << 16 : 0);
 }
 
-function encodeTemplate(model: Model, given: Scheduled, pc: number, count: number, stats: number): number {
+export function encodeTemplate(
+  model: Model,
+  given: Scheduled,
+  pc: number,
+  count: number,
+  stats: number,
+): number {
   const tasks = model.section(abi.SECTION_TASKS);
   const row = tasks.add();
   tasks.u32(row, abi.TT_PC, pc);

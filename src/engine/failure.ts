@@ -41,6 +41,16 @@ const KINDS: Record<number, Kind> = {
     fault: 'capacity',
     message: ({ detail }) => `more than ${detail} barriers, events and families of forked tasks at once`,
   },
+  8: {
+    code: 'calls',
+    fault: 'capacity',
+    message: ({ detail }) => `more than ${detail} copies of requests on their way at once`,
+  },
+  9: {
+    code: 'requests',
+    fault: 'capacity',
+    message: ({ detail }) => `more than ${detail} requests in the system at once`,
+  },
   5: { code: 'deliveries', fault: 'capacity', message: () => 'too many deliveries under way' },
   6: { code: 'groups', fault: 'capacity', message: ({ detail }) => `more than ${detail} cgroups share CPUs` },
   20: {

@@ -1,5 +1,5 @@
 // Numbered defects of the µqSim release (docs/services.md) that are a matter of the numbers in a model. B3, which depends on
-// frequencies during the run, is the engine's.
+// frequencies during the run, and B12, the order of calls that enter a queue at one instant, are the engine's.
 
 import { durationNs, formatDuration } from '../config/units.js';
 import type { ResolvedModel, ResolvedServices, ResolvedStage } from './resolved.js';

@@ -240,7 +240,7 @@ export interface ResolvedServices {
     limit_ns: number;
     warmup: { method: 'fixed'; ns: number } | { method: 'mser-5' };
   };
-  /** Only B3 is left to the engine; the others are worked into the numbers above. */
+  /** Only B3 and B12 are left to the engine; the others are worked into the numbers above. */
   compat: readonly string[];
 }
 

@@ -99,6 +99,7 @@ export const COMPAT = [
   'B2-probability-off-by-one',
   'B3-frequency-casts',
   'B4-critical-section-ignored',
+  'B12-ties-reversed',
 ] as const;
 
 export const compat = z.array(oneOf(...COMPAT)).default([]);

@@ -1,0 +1,52 @@
+// What instances have done, and the invariant that ties it to their threads.
+
+import { KIND_THREADS, SVR_BATCHES, SVR_BUSY_NS, SVR_COUNT, SVR_JOBS, SVR_VISITS } from '../abi';
+import { fail, FAIL_CPU_TIME } from '../core/failure';
+import { now } from '../kernel/events';
+import { TASK_SUM_EXEC } from '../kernel/task';
+import { areScheduled } from './core';
+import { instanceCount, instances } from './load';
+import {
+  INSTANCE_BATCHES,
+  INSTANCE_BUSY_NS,
+  INSTANCE_BYTES,
+  INSTANCE_JOBS,
+  INSTANCE_KIND,
+  INSTANCE_THREAD_COUNT,
+  INSTANCE_THREADS,
+  INSTANCE_VISITS,
+  THREAD_BATCH,
+  THREAD_BEGAN,
+  THREAD_BYTES,
+  THREAD_TASK,
+} from './records';
+import { threadStride } from './thread';
+
+/** Closes the books: busy time of an instance = Σ of its threads', in exact integers, with what runs now up to now. */
+export function checkServices(): void {
+  for (let i: u32 = 0; i < instanceCount; i++) {
+    const instance = instances + i * (INSTANCE_BYTES as u32);
+    let used: u64 = 0;
+    let running: u64 = 0;
+    const stride = load<u32>(instance, INSTANCE_KIND) == KIND_THREADS ? threadStride(instance) : (THREAD_BYTES as u32);
+    for (let k: u32 = 0, n = load<u32>(instance, INSTANCE_THREAD_COUNT); k < n; k++) {
+      const thread = load<u32>(instance, INSTANCE_THREADS) + k * stride;
+      used += load<u64>(load<u32>(thread, THREAD_TASK), TASK_SUM_EXEC);
+      if (!areScheduled && load<u32>(thread, THREAD_BATCH) != 0) running += now - load<u64>(thread, THREAD_BEGAN);
+    }
+    if (areScheduled) store<u64>(instance, used, INSTANCE_BUSY_NS);
+    else if (used != load<u64>(instance, INSTANCE_BUSY_NS)) fail(FAIL_CPU_TIME, 0, i, used);
+    store<u64>(instance, load<u64>(instance, INSTANCE_BUSY_NS) + running, INSTANCE_BUSY_NS);
+  }
+}
+
+export function writeInstances(at: usize): void {
+  for (let i: u32 = 0; i < instanceCount; i++) {
+    const instance = instances + i * (INSTANCE_BYTES as u32);
+    const row = at + (i as usize) * (SVR_COUNT as usize) * 8;
+    store<u64>(row + (SVR_BUSY_NS << 3), load<u64>(instance, INSTANCE_BUSY_NS));
+    store<u64>(row + (SVR_VISITS << 3), load<u64>(instance, INSTANCE_VISITS));
+    store<u64>(row + (SVR_BATCHES << 3), load<u64>(instance, INSTANCE_BATCHES));
+    store<u64>(row + (SVR_JOBS << 3), load<u64>(instance, INSTANCE_JOBS));
+  }
+}

@@ -1,0 +1,235 @@
+// The way of a request: a call enters the node of a service, leaves it for the next ones, as a copy each, and calls that
+// meet at a node wait for one another.
+
+import { HISTOGRAM_KINDS, HISTOGRAM_LATENCY, KIND_THREADS, STAGE_BLOCKS, STAGE_NETWORK } from '../abi';
+import { histogramRecord } from '../core/histogram';
+import { draw64, mulHigh } from '../core/random';
+import { now } from '../kernel/events';
+import {
+  CALL_ENTERED,
+  CALL_FLAGS,
+  CALL_FROM,
+  CALL_INSTANCE,
+  CALL_LEFT,
+  CALL_NEXT,
+  CALL_NODE,
+  CALL_PATH,
+  CALL_REPLY,
+  CALL_REQUEST,
+  CALL_STAGE,
+  CALL_THREAD,
+  CALL_UNBLOCKS,
+  callAllocate,
+  callCopy,
+  callFree,
+  REQUEST_CALLS,
+  REQUEST_JOINS,
+  REQUEST_KEY,
+  REQUEST_START,
+} from './call';
+import { callEnded, measuredFrom } from './client';
+import { sendToClient, sendTo } from './network';
+import {
+  INSTANCE_KIND,
+  INSTANCE_PATH_COUNT,
+  INSTANCE_PATHS,
+  INSTANCE_STATS,
+  INSTANCE_VISITS,
+  NODE_CHILD_COUNT,
+  NODE_CHILDREN,
+  NODE_FLAGS,
+  NODE_JOINS,
+  NODE_PARENTS,
+  NODE_PATH,
+  NODE_SERVICE,
+  NODE_START,
+  NODE_STAYS,
+  NODE_SYNC,
+  PATH_BYTES,
+  PATH_PROBABILITY,
+  SERVICE_INDEX,
+  SERVICE_INSTANCE_COUNT,
+  SERVICE_INSTANCES,
+} from './records';
+import { serverReceive } from './server';
+import { threadReceive, visitKey } from './thread';
+
+/** Number that tells the choice of a path from the stages of a visit (visitKey). */
+const KEY_PATH: u32 = 0xfffe;
+/** Draws of a request: its connection, kind and size come first, then its choice of an instance of each service. */
+export const DRAW_INSTANCE: u64 = 16;
+/** Path not known yet. */
+const PATH_UNKNOWN: u16 = 0xffff;
+
+// ---- entering --------------------------------------------------------------------------------------------
+
+/** The instance of a service that the request goes to: drawn once, the same in all its calls. */
+// @ts-ignore: decorator
+@inline
+export function instanceOf(service: u32, request: u32): u32 {
+  const list = load<u32>(service, SERVICE_INSTANCES);
+  const n = load<u32>(service, SERVICE_INSTANCE_COUNT);
+  if (n == 1) return load<u32>(list);
+  const r = draw64(load<u64>(request, REQUEST_KEY), DRAW_INSTANCE + (load<u32>(service, SERVICE_INDEX) as u64));
+  return load<u32>(list + ((mulHigh(r, n as u64) as u32) << 2));
+}
+
+/** The call comes to the instance that it goes to. */
+export function arrive(call: u32): void {
+  const node = load<u32>(call, CALL_NODE);
+  store<u64>(call, now, CALL_ENTERED);
+  store<u32>(call, 0, CALL_THREAD);
+  store<u16>(call, load<u32>(node, NODE_PATH) as u16, CALL_PATH);
+  store<u16>(call, load<u32>(node, NODE_START) as u16, CALL_STAGE);
+  if ((load<u32>(node, NODE_FLAGS) & NODE_JOINS) != 0 && !meet(call, node)) return;
+  const instance = load<u32>(call, CALL_INSTANCE);
+  if (load<u16>(call, CALL_PATH) == PATH_UNKNOWN) choosePath(instance, call);
+  if (load<u32>(instance, INSTANCE_KIND) == KIND_THREADS) threadReceive(instance, call);
+  else serverReceive(instance, call);
+}
+
+function choosePath(instance: u32, call: u32): void {
+  const u = draw64(visitKey(call, KEY_PATH), 0) >> 32;
+  const last = load<u32>(instance, INSTANCE_PATH_COUNT) - 1;
+  let path = load<u32>(instance, INSTANCE_PATHS);
+  let index: u32 = 0;
+  while (index < last && u >= load<u64>(path, PATH_PROBABILITY)) {
+    index++;
+    path += PATH_BYTES as u32;
+  }
+  store<u16>(call, index as u16, CALL_PATH);
+}
+
+// ---- meeting ---------------------------------------------------------------------------------------------
+
+/** Record of the calls that wait at a node; made when the first comes, or when a thread begins to wait for replies there. */
+function joinAt(request: u32, node: u32): u32 {
+  for (let join = load<u32>(request, REQUEST_JOINS); join != 0; join = load<u32>(join, CALL_NEXT)) {
+    if (load<u32>(join, CALL_NODE) == node) return join;
+  }
+  const join = callAllocate();
+  if (join == 0) return 0;
+  store<u32>(join, node, CALL_NODE);
+  store<u32>(join, 0, CALL_THREAD);
+  store<u32>(join, 0, CALL_FLAGS);
+  store<u16>(join, PATH_UNKNOWN, CALL_PATH);
+  store<u32>(join, load<u32>(node, NODE_PARENTS), CALL_LEFT);
+  store<u32>(join, load<u32>(request, REQUEST_JOINS), CALL_NEXT);
+  store<u32>(request, join, REQUEST_JOINS);
+  return join;
+}
+
+function joinLeave(request: u32, join: u32): void {
+  let before: u32 = 0;
+  for (let k = load<u32>(request, REQUEST_JOINS); k != join; k = load<u32>(k, CALL_NEXT)) before = k;
+  const next = load<u32>(join, CALL_NEXT);
+  if (before != 0) store<u32>(before, next, CALL_NEXT);
+  else store<u32>(request, next, REQUEST_JOINS);
+  callFree(join);
+}
+
+/** A call comes to a node where several meet. True: it is the last, and goes on for all; false: it has ended. */
+function meet(call: u32, node: u32): bool {
+  const request = load<u32>(call, CALL_REQUEST);
+  const join = joinAt(request, node);
+  if (join == 0) return false;
+  if (load<u32>(join, CALL_THREAD) == 0 && load<u32>(call, CALL_THREAD) != 0) {
+    store<u32>(join, load<u32>(call, CALL_THREAD), CALL_THREAD);
+    store<u16>(join, load<u16>(call, CALL_PATH), CALL_PATH);
+  }
+  const left = load<u32>(join, CALL_LEFT) - 1;
+  if (left != 0) {
+    store<u32>(join, left, CALL_LEFT);
+    store<u32>(request, load<u32>(request, REQUEST_CALLS) - 1, REQUEST_CALLS);
+    callFree(call);
+    return false;
+  }
+  store<u32>(call, load<u32>(join, CALL_THREAD), CALL_THREAD);
+  store<u32>(call, load<u32>(call, CALL_FLAGS) | load<u32>(join, CALL_FLAGS), CALL_FLAGS);
+  if (load<u16>(join, CALL_PATH) != PATH_UNKNOWN) store<u16>(call, load<u16>(join, CALL_PATH), CALL_PATH);
+  joinLeave(request, join);
+  return true;
+}
+
+// ---- leaving ---------------------------------------------------------------------------------------------
+
+/** The call that left its node last has also left the service. */
+export let serviceLeft: bool = false;
+
+/** The call has passed the last stage of its node; `stageFlags` are the stage's. Returns the call that stays at the instance in another node, 0 if none does. */
+export function leaveNode(call: u32, instance: u32, stageFlags: u32): u32 {
+  const node = load<u32>(call, CALL_NODE);
+  const network = (stageFlags & STAGE_NETWORK) != 0;
+  serviceLeft = false;
+  const sync = load<u32>(node, NODE_SYNC);
+  if (sync != 0) {
+    const join = joinAt(load<u32>(call, CALL_REQUEST), sync);
+    if (join == 0) return 0;
+    store<u32>(join, load<u32>(call, CALL_THREAD), CALL_THREAD);
+    store<u16>(join, load<u16>(call, CALL_PATH), CALL_PATH);
+    store<u32>(join, CALL_REPLY | ((stageFlags & STAGE_BLOCKS) != 0 ? CALL_UNBLOCKS : 0), CALL_FLAGS);
+    sendOn(call, node, 0, instance, network);
+    return 0;
+  }
+  if ((load<u32>(node, NODE_FLAGS) & NODE_STAYS) == 0) {
+    visitEnded(call, instance);
+    serviceLeft = true;
+    sendOn(call, node, 0, instance, network);
+    return 0;
+  }
+  const child = sameService(node);
+  sendOn(call, node, child, instance, network);
+  store<u32>(call, child, CALL_NODE);
+  store<u16>(call, load<u32>(child, NODE_START) as u16, CALL_STAGE);
+  store<u32>(call, load<u32>(call, CALL_FLAGS) & ~CALL_REPLY, CALL_FLAGS);
+  if ((load<u32>(child, NODE_FLAGS) & NODE_JOINS) != 0 && !meet(call, child)) return 0;
+  return call;
+}
+
+/** The next node in the same service; the host has checked that there is one. */
+function sameService(node: u32): u32 {
+  const children = load<u32>(node, NODE_CHILDREN);
+  let i: u32 = 0;
+  while (load<u32>(load<u32>(children + (i << 2)), NODE_SERVICE) != load<u32>(node, NODE_SERVICE)) i++;
+  return load<u32>(children + (i << 2));
+}
+
+function visitEnded(call: u32, instance: u32): void {
+  store<u64>(instance, load<u64>(instance, INSTANCE_VISITS) + 1, INSTANCE_VISITS);
+  if (load<u64>(load<u32>(call, CALL_REQUEST), REQUEST_START) < measuredFrom) return;
+  histogramRecord(load<u32>(instance, INSTANCE_STATS) * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, now - load<u64>(call, CALL_ENTERED));
+}
+
+/** Sends a call to each of the next nodes but `except`: copies, and last the call itself unless it stays (`except` given). */
+function sendOn(call: u32, node: u32, except: u32, instance: u32, network: bool): void {
+  const children = load<u32>(node, NODE_CHILDREN);
+  const n = load<u32>(node, NODE_CHILD_COUNT);
+  if (n == 0) {
+    callEnded(call, now);
+    return;
+  }
+  const copies = except == 0 ? n - 1 : n;
+  for (let i: u32 = 0; i < copies; i++) {
+    const child = load<u32>(children + (i << 2));
+    if (child == except) continue;
+    const copy = callCopy(call);
+    if (copy == 0) return;
+    send(copy, child, instance, network);
+  }
+  if (except == 0) send(call, load<u32>(children + (copies << 2)), instance, network);
+}
+
+function send(call: u32, node: u32, from: u32, network: bool): void {
+  store<u32>(call, node, CALL_NODE);
+  store<u32>(call, from, CALL_FROM);
+  const service = load<u32>(node, NODE_SERVICE);
+  if (service == 0) {
+    sendToClient(call, from);
+    return;
+  }
+  store<u32>(call, load<u32>(call, CALL_FLAGS) & ~CALL_REPLY, CALL_FLAGS);
+  const target = instanceOf(service, load<u32>(call, CALL_REQUEST));
+  store<u32>(call, target, CALL_INSTANCE);
+  if (network) sendTo(call, from, target);
+  else arrive(call);
+}

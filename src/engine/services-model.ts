@@ -1,0 +1,389 @@
+// From resolved services to a model image: instances with their stages and queues, routes, network and client.
+
+import { configFrom } from '../config/load.js';
+import { machineOf, resolveConfig } from '../config/resolve.js';
+import type { ResolvedConfig } from '../config/schema.js';
+import { q32 } from '../config/units.js';
+import {
+  CLIENT,
+  NONE,
+  type ResolvedExecution,
+  type ResolvedModel,
+  type ResolvedNode,
+  type ResolvedServices,
+  type ResolvedStage,
+} from '../services/resolved.js';
+import * as abi from './abi.js';
+import {
+  type EncodedModel,
+  encodeKernel,
+  encodeMachine,
+  encodePolicy,
+  encodeRun,
+  PARAMETERS_ABSENT,
+} from './encode.js';
+import { buildImage, Section } from './image.js';
+import { Model } from './model.js';
+import { addTimings } from './services-times.js';
+
+/** The class of requests as a whole among the statistics classes. */
+export const END_TO_END = 'end to end';
+
+const SECTIONS: readonly [number, number][] = [
+  [abi.SECTION_SV_MACHINES, abi.SVM_STRIDE],
+  [abi.SECTION_SV_INSTANCES, abi.SVI_STRIDE],
+  [abi.SECTION_SV_CORES, 8],
+  [abi.SECTION_SV_LISTS, 4],
+  [abi.SECTION_SV_PATHS, abi.SVP_STRIDE],
+  [abi.SECTION_SV_STAGES, abi.SVS_STRIDE],
+  [abi.SECTION_SV_TIMINGS, abi.SVT_STRIDE],
+  [abi.SECTION_SV_POINTS, 16],
+  [abi.SECTION_SV_SERVICES, 16],
+  [abi.SECTION_SV_NODES, abi.SVN_STRIDE],
+  [abi.SECTION_SV_ROUTES, 16],
+  [abi.SECTION_SV_WIRES, 8],
+  [abi.SECTION_SV_LINKS, 16],
+  [abi.SECTION_SV_CLIENT, 8],
+  [abi.SECTION_SV_EPOCHS, 16],
+];
+
+const KINDS = {
+  threads: abi.KIND_THREADS,
+  queues: abi.KIND_QUEUES,
+  'queue-pairs': abi.KIND_QUEUE_PAIRS,
+} as const;
+
+/** Epochs whose end is not given last as long as the run. */
+const FOREVER = (1n << 63n) - 1n;
+
+/** An encoded model of services. */
+export interface EncodedServices extends EncodedModel {
+  services: ResolvedServices;
+  /** Instances in the order of SECTION_SV_INSTANCES: those of services, then network stacks by machine. */
+  instances: readonly { name: string; service: number; machine: number; cores: number; threads: number }[];
+}
+
+/** The kernel and machine below: in dedicated mode one CPU that nothing uses. */
+function configOf(services: ResolvedServices): ResolvedConfig {
+  const { run, seed } = services;
+  return resolveConfig(
+    configFrom({
+      seed,
+      machine: 'ideal-1',
+      policy: 'eevdf',
+      kernel: { watchdog_timeout: '0s' },
+      // A config has something to run; here the services are it, and this is not encoded.
+      workload: { tasks: [{ name: 'services', program: [{ run: '1ns' }] }] },
+      run: {
+        horizon: run.duration_ns === 0 ? 'none' : `${run.duration_ns}ns`,
+        end: run.end,
+        limit: run.limit_ns === 0 ? 'none' : `${run.limit_ns}ns`,
+        warmup: run.warmup.method === 'fixed' ? `${run.warmup.ns}ns` : '0s',
+      },
+      output: { digest: false },
+    }),
+  );
+}
+
+export function encodeServices(services: ResolvedServices): EncodedServices {
+  const config = configOf(services);
+  const machine = machineOf(config);
+  const model = new Model(machine.cpus.length);
+  for (const [id, stride] of SECTIONS) model.sections.set(id, new Section(stride));
+  for (const param of PARAMETERS_ABSENT) model.set(param, abi.NONE);
+  encodeMachine(model, machine, config);
+  encodeKernel(model, config);
+  encodePolicy(model, config);
+  const stats = model.addClass(END_TO_END, 'source');
+  const encoder = new ServicesEncoder(model, services);
+  const instances = encoder.encode(stats);
+  const horizon_ns = BigInt(services.run.duration_ns);
+  encodeRun(model, config, horizon_ns);
+  return {
+    config,
+    image: buildImage(model.finish()),
+    classes: model.classes,
+    machine,
+    horizon_ns,
+    taskNames: [],
+    masks: model.maskTexts,
+    statements: {},
+    services,
+    instances,
+  };
+}
+
+class ServicesEncoder {
+  readonly #model: Model;
+  readonly #services: ResolvedServices;
+  /** First core of each machine among all. */
+  readonly #firstCore: number[] = [];
+
+  constructor(model: Model, services: ResolvedServices) {
+    this.#model = model;
+    this.#services = services;
+    const cores = model.section(abi.SECTION_SV_CORES);
+    services.machines.forEach((machine, m) => {
+      this.#firstCore.push(cores.count);
+      for (let i = 0; i < machine.cores; i++) cores.u32(cores.add(), 0, m);
+    });
+  }
+
+  encode(stats: number): EncodedServices['instances'] {
+    const { instances, machines, models, network } = this.#services;
+    const all: { name: string; service: number; machine: number; cores: number; threads: number }[] = [];
+    const note = (name: string, service: number, machine: number, execution: ResolvedExecution) =>
+      all.push({
+        name,
+        service,
+        machine,
+        cores: execution.cores.length,
+        threads: execution.kind === 'threads' ? execution.number : execution.cores.length,
+      });
+    for (const instance of instances) {
+      const row = this.#instance(
+        models[instance.model],
+        instance.machine,
+        instance.execution,
+        instance.frequency_mhz,
+      );
+      const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
+      rows.u32(row, abi.SVI_STATS, this.#model.addClass(instance.name, 'source'));
+      note(instance.name, instance.service, instance.machine, instance.execution);
+    }
+    const used = new Set(instances.map(({ machine }) => machine));
+    const rows = this.#model.section(abi.SECTION_SV_MACHINES);
+    machines.forEach((machine, m) => {
+      const row = rows.add();
+      rows.u32(row, abi.SVM_NETWORK, abi.NONE);
+      if (machine.network === undefined || network.stack === NONE || !used.has(m)) return;
+      const stack = models[network.stack];
+      const instance = this.#instance(stackModel(stack, network), m, machine.network);
+      this.#model.section(abi.SECTION_SV_INSTANCES).u32(instance, abi.SVI_STATS, abi.NONE);
+      rows.u32(row, abi.SVM_NETWORK, instance);
+      note(`network of ${machine.name}`, NONE, m, machine.network);
+    });
+    this.#wires();
+    this.#routes();
+    this.#client(stats);
+    return all;
+  }
+
+  #list(numbers: readonly number[]): number {
+    const lists = this.#model.section(abi.SECTION_SV_LISTS);
+    const first = lists.count;
+    for (const number of numbers) lists.u32(lists.add(), 0, number);
+    return first;
+  }
+
+  #instance(
+    model: ResolvedModel,
+    machine: number,
+    execution: ResolvedExecution,
+    frequency_mhz = model.reference_frequency_mhz,
+  ): number {
+    const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
+    const row = rows.add();
+    const core = (c: number) => this.#firstCore[machine] + c;
+    rows.u32(row, abi.SVI_KIND, KINDS[execution.kind]);
+    rows.u32(row, abi.SVI_COUNT, execution.number);
+    rows.u32(row, abi.SVI_CORES, this.#list(execution.cores.map(core)));
+    rows.u32(row, abi.SVI_CORE_COUNT, execution.cores.length);
+    rows.u32(row, abi.SVI_PINNING, this.#pinning(execution, core));
+    rows.u32(row, abi.SVI_MACHINE, machine);
+    rows.u32(row, abi.SVI_FLAGS, this.#flags(model));
+    rows.u32(row, abi.SVI_TEMPLATE, abi.NONE);
+    rows.u32(row, abi.SVI_TIER, abi.NONE);
+    const paths = this.#model.section(abi.SECTION_SV_PATHS);
+    rows.u32(row, abi.SVI_PATHS, paths.count);
+    rows.u32(row, abi.SVI_PATH_COUNT, model.paths.length);
+    const cumulative = cumulate(model.paths.map(({ probability }) => probability));
+    const stages = this.#model.section(abi.SECTION_SV_STAGES);
+    const setting = {
+      reference_mhz: model.reference_frequency_mhz,
+      threads: execution.kind === 'threads' ? execution.number : execution.cores.length,
+      load_per_s: this.#services.client.epochs[0]?.rate_per_s,
+      cast_factors: this.#services.compat.includes('B3-frequency-casts'),
+    };
+    const frequencies = [frequency_mhz];
+    model.paths.forEach(({ stages: own, priority }, p) => {
+      const path = paths.add();
+      paths.u32(path, abi.SVP_STAGES, stages.count);
+      paths.u32(path, abi.SVP_STAGE_COUNT, own.length);
+      paths.u32(path, abi.SVP_PRIORITY, this.#list(priority));
+      paths.u64(path, abi.SVP_PROBABILITY, cumulative[p]);
+      for (const s of own) {
+        const stage = model.stages[s];
+        this.#stage(stage, addTimings(this.#model, stage, frequencies, setting));
+      }
+    });
+    return row;
+  }
+
+  #flags(model: ResolvedModel): number {
+    const { compat } = this.#services;
+    return (
+      (model.bind_connections ? abi.SV_BIND : 0) |
+      (compat.includes('B12-ties-reversed') ? abi.SV_REVERSE_TIES : 0)
+    );
+  }
+
+  #pinning({ kind, number, pinned }: ResolvedExecution, core: (c: number) => number): number {
+    if (pinned.every((own) => own === null) || kind === undefined) return abi.NONE;
+    const lists = Array.from({ length: number }, (_, i) => {
+      const own = pinned[i] ?? [];
+      return own.length === 0 ? [0, 0] : [this.#list(own.map(core)), own.length];
+    });
+    return this.#list(lists.flat());
+  }
+
+  #stage(stage: ResolvedStage, timing: number): void {
+    const stages = this.#model.section(abi.SECTION_SV_STAGES);
+    const row = stages.add();
+    const { kind, limit } = stage.take;
+    const take =
+      kind === 'connection'
+        ? abi.TAKE_CONNECTION
+        : kind === 'heads'
+          ? abi.TAKE_HEADS
+          : limit === 1
+            ? abi.TAKE_ONE
+            : abi.TAKE_ALL;
+    stages.u32(row, abi.SVS_TAKE, take);
+    stages.u32(row, abi.SVS_LIMIT, limit);
+    stages.u32(
+      row,
+      abi.SVS_FLAGS,
+      (stage.blocks_thread ? abi.STAGE_BLOCKS : 0) |
+        (stage.leaves === 'network' ? abi.STAGE_NETWORK : 0) |
+        (stage.marks_request ? abi.STAGE_PASSES : 0),
+    );
+    stages.u32(row, abi.SVS_IDENTITY, stage.group);
+    stages.u32(row, abi.SVS_TIMING, timing);
+    stages.u32(row, abi.SVS_REPEAT, stage.repeat.number);
+    stages.u32(row, abi.SVS_REPEAT_DRAWN, stage.repeat.draw === 'exponential' ? 1 : 0);
+    stages.u32(row, abi.SVS_CRITICAL, stage.critical_section);
+  }
+
+  #wires(): void {
+    const { network } = this.#services;
+    const wires = this.#model.section(abi.SECTION_SV_WIRES);
+    wires.u64(wires.add(), 0, network.latency_ns);
+    wires.u64(wires.add(), 0, network.client_latency_ns);
+    const byLatency = new Map<number, number>();
+    const wire = (latency_ns: number) => {
+      const known = byLatency.get(latency_ns);
+      if (known !== undefined) return known;
+      const row = wires.add();
+      wires.u64(row, 0, latency_ns);
+      byLatency.set(latency_ns, row);
+      return row;
+    };
+    const both = network.links.flatMap(({ a, b, latency_ns }) => [
+      { from: a, to: b, latency_ns },
+      { from: b, to: a, latency_ns },
+    ]);
+    const links = this.#model.section(abi.SECTION_SV_LINKS);
+    const machines = this.#model.section(abi.SECTION_SV_MACHINES);
+    this.#services.machines.forEach((_, m) => {
+      const own = both.filter(({ from }) => from === m);
+      machines.u32(m, abi.SVM_LINKS, links.count);
+      machines.u32(m, abi.SVM_LINK_COUNT, own.length);
+      for (const { from, to, latency_ns } of own) {
+        const row = links.add();
+        links.u32(row, 0, from);
+        links.u32(row, 4, to);
+        links.u32(row, 8, wire(latency_ns));
+      }
+    });
+  }
+
+  #routes(): void {
+    const { services, requests } = this.#services;
+    const rows = this.#model.section(abi.SECTION_SV_SERVICES);
+    for (const service of services) {
+      const row = rows.add();
+      rows.u32(row, 0, this.#list(service.instances));
+      rows.u32(row, 4, service.instances.length);
+    }
+    const nodes = this.#model.section(abi.SECTION_SV_NODES);
+    const routes = this.#model.section(abi.SECTION_SV_ROUTES);
+    const cumulative = cumulate(requests.map(({ probability }) => probability));
+    requests.forEach((request, r) => {
+      const first = nodes.count;
+      // One node for the client behind those of services.
+      const client = first + request.nodes.length;
+      const index = (node: number) => (node === CLIENT ? client : first + node);
+      for (const node of request.nodes) this.#node(node, index);
+      const row = nodes.add();
+      nodes.u32(row, abi.SVN_SERVICE, abi.NONE);
+      nodes.u32(row, abi.SVN_END, abi.NONE);
+      nodes.u32(row, abi.SVN_SYNC, abi.NONE);
+      const route = routes.add();
+      routes.u32(route, 0, index(request.entry));
+      routes.u64(route, 8, cumulative[r]);
+    });
+  }
+
+  #node(node: ResolvedNode, index: (node: number) => number): void {
+    const nodes = this.#model.section(abi.SECTION_SV_NODES);
+    const row = nodes.add();
+    nodes.u32(row, abi.SVN_SERVICE, node.service);
+    nodes.u32(row, abi.SVN_PATH, node.path === NONE ? abi.NONE : node.path);
+    nodes.u32(row, abi.SVN_START, node.first_stage);
+    nodes.u32(row, abi.SVN_END, node.last_stage === -1 ? abi.NONE : node.last_stage);
+    nodes.u32(row, abi.SVN_PARENTS, node.parents);
+    nodes.u32(row, abi.SVN_SYNC, node.sync === NONE ? abi.NONE : index(node.sync));
+    nodes.u32(row, abi.SVN_CHILDREN, this.#list(node.next.map(index)));
+    nodes.u32(row, abi.SVN_CHILD_COUNT, node.next.length);
+  }
+
+  #client(stats: number): void {
+    const { client, run } = this.#services;
+    const section = this.#model.section(abi.SECTION_SV_CLIENT);
+    const values = new Array<bigint | number>(abi.SVC_COUNT).fill(0);
+    values[abi.SVC_CONNECTIONS] = client.connections;
+    values[abi.SVC_REQUESTS] = client.requests;
+    values[abi.SVC_DURATION_NS] = run.duration_ns;
+    values[abi.SVC_BYTES] = client.value_size.bytes;
+    values[abi.SVC_BYTES_DRAWN] = client.value_size.draw === 'exponential' ? 1 : 0;
+    values[abi.SVC_CLIENTS] = client.clients;
+    values[abi.SVC_THINK] = this.#model.distribution(client.think);
+    values[abi.SVC_STATS] = stats;
+    for (const value of values) section.u64(section.add(), 0, value);
+    const epochs = this.#model.section(abi.SECTION_SV_EPOCHS);
+    const end = run.duration_ns === 0 ? FOREVER : BigInt(run.duration_ns);
+    if (client.interarrival !== undefined) {
+      const row = epochs.add();
+      epochs.u64(row, 0, end);
+      epochs.u32(row, 8, this.#model.distribution(client.interarrival));
+    }
+    for (const { until_ns, mean_ns, rate_per_s } of client.epochs) {
+      const row = epochs.add();
+      epochs.u64(row, 0, BigInt(until_ns) < end ? until_ns : end);
+      const mean = BigInt(Math.floor(mean_ns));
+      epochs.u32(
+        row,
+        8,
+        client.arrivals === 'poisson' ? this.#model.exponential(mean) : this.#model.distribution(`${mean}ns`),
+      );
+      epochs.u32(row, 12, Math.round(rate_per_s));
+    }
+  }
+}
+
+/** The stack's legs as paths in the order of the engine's hops; the third, receiving locally, is never taken. */
+function stackModel(stack: ResolvedModel, network: ResolvedServices['network']): ResolvedModel {
+  const legs = [network.send_local, network.send_remote, NONE, network.receive_remote];
+  const none = { name: '', stages: [], priority: [], probability: 0 };
+  return { ...stack, paths: legs.map((leg) => (leg === NONE ? none : stack.paths[leg])) };
+}
+
+/** Cumulative probabilities as fractions of 2^32; the last is 1. */
+function cumulate(probabilities: readonly number[]): bigint[] {
+  let sum = 0;
+  return probabilities.map((p, i) => {
+    sum += p;
+    return i === probabilities.length - 1 ? 1n << 32n : q32(Math.min(1, sum));
+  });
+}

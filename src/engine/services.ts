@@ -1,0 +1,112 @@
+// simulateServices(): resolved services in, what requests and instances went through out.
+
+import { AbortedError } from '../errors.js';
+import type { ResolvedServices } from '../services/resolved.js';
+import type { Outcome, SimulateOptions } from '../types.js';
+import * as abi from './abi.js';
+import { Histogram } from './histogram.js';
+import { readSections } from './image.js';
+import { type EncodedServices, encodeServices } from './services-model.js';
+import { outcomeOf } from './simulate.js';
+import { Simulation } from './simulation.js';
+
+/** Slices between two looks at the event loop. */
+const SLICES_PER_TURN = 50;
+
+export interface InstanceResult {
+  name: string;
+  /** Index of the service; −1: a network stack. */
+  service: number;
+  machine: number;
+  cores: number;
+  threads: number;
+  /** Time that its cores were held, ns; in scheduled mode CPU time of its threads. */
+  busy_ns: number;
+  /** busy / (cores × duration) */
+  utilisation: number;
+  /** Visits that have ended. */
+  visits: number;
+  /** What threads took from queues, and the jobs in it. */
+  batches: number;
+  jobs: number;
+  /** From arrival at the service to the end of the visit, ns; measured requests only. Empty for network stacks. */
+  residence: Histogram;
+}
+
+export interface ServicesResult {
+  outcome: Outcome;
+  /** End of the run, ns. */
+  end_ns: number;
+  events: number;
+  arrived: number;
+  completed: number;
+  in_system: number;
+  /** From the client's side, ns; measured requests only. */
+  latency: Histogram;
+  instances: InstanceResult[];
+}
+
+/** Runs resolved services to their end. Errors: VtimeError (capacity), EngineError, AbortedError. */
+export async function simulateServices(
+  services: ResolvedServices,
+  { signal, onProgress }: Pick<SimulateOptions, 'signal' | 'onProgress'> = {},
+): Promise<ServicesResult> {
+  const model = encodeServices(services);
+  const simulation = new Simulation(model);
+  for (let slice = 0; !simulation.done; slice++) {
+    simulation.step();
+    if (slice % SLICES_PER_TURN !== SLICES_PER_TURN - 1) continue;
+    onProgress?.({
+      time_ns: Number(simulation.time_ns),
+      ...(model.horizon_ns > 0n ? { end_ns: Number(model.horizon_ns) } : {}),
+      events: simulation.counter(abi.R_EVENTS),
+    });
+    if (signal !== undefined) await new Promise(setImmediate);
+    if (signal?.aborted) throw new AbortedError('aborted', 'the run was interrupted');
+  }
+  simulation.finish();
+  return decodeServices(simulation, model);
+}
+
+function decodeServices(simulation: Simulation, model: EncodedServices): ServicesResult {
+  const address = simulation.result();
+  const view = new DataView(simulation.memory.buffer);
+  const sections = readSections(view, address);
+  const histograms = sections.get(abi.SECTION_HISTOGRAMS)!;
+  const buckets = sections.get(abi.SECTION_BUCKETS)!.offset;
+  const latencies = new Map<string, Histogram>();
+  for (let i = 0; i < histograms.count; i++) {
+    const { kind, classId, histogram } = Histogram.decode(
+      view,
+      histograms.offset + i * histograms.stride,
+      buckets,
+    );
+    if (kind === abi.HISTOGRAM_LATENCY) latencies.set(model.classes[classId].name, histogram);
+  }
+  const rows = sections.get(abi.SECTION_SV_RESULTS)!;
+  const end_ns = simulation.counter(abi.R_END_NS);
+  const of = (row: number, field: number) =>
+    Number(view.getBigUint64(rows.offset + row * rows.stride + field * 8, true));
+  return {
+    outcome: outcomeOf(simulation),
+    end_ns,
+    events: simulation.counter(abi.R_EVENTS),
+    arrived: simulation.counter(abi.R_ARRIVED),
+    completed: simulation.counter(abi.R_COMPLETED),
+    in_system: simulation.counter(abi.R_ALIVE),
+    latency: latencies.get(model.classes[0].name) ?? Histogram.empty,
+    instances: model.instances.map(({ name, service, machine, cores, threads }, row) => ({
+      name,
+      service,
+      machine,
+      cores,
+      threads,
+      busy_ns: of(row, abi.SVR_BUSY_NS),
+      utilisation: end_ns === 0 ? 0 : of(row, abi.SVR_BUSY_NS) / (cores * end_ns),
+      visits: of(row, abi.SVR_VISITS),
+      batches: of(row, abi.SVR_BATCHES),
+      jobs: of(row, abi.SVR_JOBS),
+      residence: (service >= 0 ? latencies.get(name) : undefined) ?? Histogram.empty,
+    })),
+  };
+}
