@@ -127,6 +127,15 @@ test("enumerators have the kernel's values", () => {
   assert.ok(last);
 });
 
+test('loads of read-only data become constants', () => {
+  // __SCX_ENQ_LAST is set from the kernel's enumerator, timeout_us is −1 in 32 bits.
+  const pairs = linkFeatures({ rodata: { 'pairs[1].b': 77 } }).program;
+  const values = functionNamed(pairs, 'features_enqueue').instructions.flatMap(({ target }) =>
+    target?.kind === 'value' ? [target.value] : [],
+  );
+  for (const value of [77n, 1n << 41n, 0xffff_ffffn]) assert.ok(values.includes(value));
+});
+
 test('code that no value of the read-only data reaches is left out', () => {
   assert.equal(refusals, []);
   for (const { instructions } of program.functions) {

@@ -3,7 +3,7 @@
 
 import { ObjectError } from './bytes.js';
 import { isJump } from './code.js';
-import { OP_CALL, OP_JA } from './constants.js';
+import { OP_CALL, OP_JA, OP_LD_IMM64 } from './constants.js';
 import { CORE_KINDS, CoreResolver } from './core.js';
 import type { Kernel } from './kernel.js';
 import { type Extern, type OpenFunction, type OpenObject, openObject } from './open.js';
@@ -109,10 +109,10 @@ function externTarget({ opcode }: Instruction, { kind, name, weak }: Extern, ker
   return { kind: 'missing', what: `kernel ${kind === 'kfunc' ? 'function' : 'variable'} ${name}` };
 }
 
-/** Reached instructions only, jumps that always go one way made unconditional or left out. */
+/** Reached instructions only; jumps that always go one way become unconditional or go, loads of constants the constants. */
 function withoutDeadCode(fn: BpfFunction, reached: Reached | null): BpfFunction | undefined {
   if (reached === null) return undefined;
-  const { live, decided } = reached;
+  const { live, decided, constants } = reached;
   const position = new Int32Array(fn.instructions.length);
   let kept = 0;
   fn.instructions.forEach((_, i) => {
@@ -121,12 +121,20 @@ function withoutDeadCode(fn: BpfFunction, reached: Reached | null): BpfFunction 
   });
   const instructions = fn.instructions.flatMap((instruction, i) => {
     if (live[i] === 0 || decided.get(i) === false) return [];
+    const value = constants.get(i);
+    if (value !== undefined) return [loadOfConstant(instruction, value)];
     if (!isJump(instruction)) return [instruction];
     const offset = position[instruction.offset];
     if (decided.get(i) === undefined) return [{ ...instruction, offset }];
     return [{ ...instruction, opcode: OP_JA, dst: 0, src: 0, imm: 0n, offset }];
   });
   return { ...fn, instructions };
+}
+
+/** Read-only data does not change any more, so its loads can be decided here. */
+function loadOfConstant({ dst, index, line }: Instruction, value: bigint): Instruction {
+  const target: Target = { kind: 'value', value };
+  return { opcode: OP_LD_IMM64, dst, src: 0, offset: 0, imm: BigInt.asIntN(64, value), target, index, line };
 }
 
 function opsRefusals({ callbacks }: StructOps, kernel: Kernel): Refusal[] {

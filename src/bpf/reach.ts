@@ -37,6 +37,8 @@ export interface Reached {
   live: Uint8Array;
   /** Conditional jumps that always go one way. */
   decided: Map<number, boolean>;
+  /** Loads of read-only data that always read the same. */
+  constants: Map<number, bigint>;
 }
 
 /** From the functions `roots`; null for functions that nothing calls. */
@@ -103,7 +105,16 @@ class Analysis {
     const live = new Uint8Array(instructions.length);
     const callers = new Set<number>();
     const frames = new Map<number, Frame>();
-    return { parameters, result: undefined, callers, live, decided: new Map(), leaders, frames };
+    return {
+      parameters,
+      result: undefined,
+      callers,
+      live,
+      decided: new Map(),
+      constants: new Map(),
+      leaders,
+      frames,
+    };
   }
 
   run(): void {
@@ -156,7 +167,7 @@ class Analysis {
         const result = this.call(index, instruction, frame);
         if (result === undefined) return;
         frame.call(result);
-      } else this.step(instruction, frame);
+      } else this.step(state, i, instruction, frame);
     }
     flow(i, frame);
   }
@@ -210,7 +221,7 @@ class Analysis {
     return state.result;
   }
 
-  private step(instruction: Instruction, frame: Frame): void {
+  private step(state: FunctionState, i: number, instruction: Instruction, frame: Frame): void {
     const { opcode, dst, src, offset, imm } = instruction;
     const { registers } = frame;
     switch (classOf(opcode)) {
@@ -226,7 +237,7 @@ class Analysis {
         else registers[0] = UNKNOWN;
         break;
       case BPF_LDX:
-        registers[dst] = this.load(instruction, frame);
+        this.load(state, i, instruction, frame);
         break;
       case BPF_ST:
       case BPF_STX:
@@ -253,17 +264,23 @@ class Analysis {
     }
   }
 
-  private load({ opcode, src, offset, target }: Instruction, frame: Frame): Value {
+  private load(state: FunctionState, i: number, instruction: Instruction, frame: Frame): void {
+    const { opcode, dst, src, offset, target } = instruction;
     const bytes = accessBytes(opcode);
     const mode = opcode & MODE;
     const base = frame.registers[src];
-    if (target !== undefined || (mode !== BPF_MEM && mode !== BPF_MEMSX)) return UNKNOWN;
-    const value =
-      base.kind === 'data'
-        ? this.loadData(base.map, base.offset + offset, bytes)
-        : frame.load(base, offset, bytes);
-    if (mode === BPF_MEM || value.kind !== 'constant') return value;
-    return constant(BigInt.asIntN(bytes * 8, value.value));
+    state.constants.delete(i);
+    frame.registers[dst] = UNKNOWN;
+    if (target !== undefined || (mode !== BPF_MEM && mode !== BPF_MEMSX)) return;
+    const isData = base.kind === 'data';
+    let value = isData
+      ? this.loadData(base.map, base.offset + offset, bytes)
+      : frame.load(base, offset, bytes);
+    if (mode === BPF_MEMSX && value.kind === 'constant') {
+      value = constant(BigInt.asIntN(bytes * 8, value.value));
+    }
+    frame.registers[dst] = value;
+    if (isData && value.kind === 'constant') state.constants.set(i, value.value);
   }
 
   private loadData(map: number, offset: number, bytes: number): Value {
