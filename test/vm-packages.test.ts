@@ -43,7 +43,7 @@ test('sources of other archives are none', () => {
 test('the exact mode ties nothing in the guest to the time of the host', () => {
   const options = {
     emulator: { command: 'qemu', prefix: [], version: '10' },
-    kernel: { release: '7.3', image: 'vmlinuz', config: 'config' },
+    kernel: { release: '7.3', image: 'vmlinuz', config: 'config', modules: [] },
     initramfs: new Uint8Array(),
     cpus: 4,
     memory_mb: 512,

@@ -97,6 +97,19 @@ test('the horizon of a run that ends there, or the limit of one that drains', ()
   assert.is(guest(workload).horizon_ns, 0n);
 });
 
+test('CPUs that go offline and come back', () => {
+  const workload = { programs: { work: [{ run: '1ms' }] }, tasks: [{ name: 'w', program: 'work' }] };
+  const events = [
+    { at: '10ms', offline: 2 },
+    { at: '20ms', online: 2 },
+  ];
+  const lines = guest(workload, undefined, { events }).text.split('\n');
+  assert.equal(
+    lines.filter((line) => line.startsWith('hotplug')),
+    ['hotplug 10000000 2 0', 'hotplug 20000000 2 1'],
+  );
+});
+
 test('what the runner has no words for is refused with its path', () => {
   const refused = (workload: object, path: string, run: object = {}) => {
     try {
@@ -114,7 +127,6 @@ test('what the runner has no words for is refused with its path', () => {
   const arrivals = [{ name: 's', rate: '1/s', spawn: { program: 'work' } }];
   refused({ programs, tasks, arrivals }, 'workload.arrivals', { horizon: '1s' });
   refused({ programs, tasks, queues: [{ name: 'q' }] }, 'workload.queues');
-  refused({ programs, tasks }, 'run.events', { events: [{ at: '1s', offline: 1 }] });
 });
 
 test('weights are those of sched_prio_to_weight', () => {

@@ -87,6 +87,10 @@ static void read_line(const char *line)
 		struct barrier *b = append(&model.barriers, &model.barrier_count, sizeof(*b));
 		wanted = 1;
 		fields = sscanf(rest, "%" SCNu32, &b->parties);
+	} else if (strcmp(kind, "hotplug") == 0) {
+		struct hotplug *h = append(&model.hotplugs, &model.hotplug_count, sizeof(*h));
+		wanted = 3;
+		fields = sscanf(rest, "%" SCNu64 " %" SCNu32 " %" SCNu32, &h->at_ns, &h->cpu, &h->online);
 	} else if (strcmp(kind, "task") == 0) {
 		struct task *t = append(&model.tasks, &model.task_count, sizeof(*t));
 		int background = 0;

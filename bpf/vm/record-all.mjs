@@ -6,28 +6,63 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const workloads = ['sleepers-and-hogs', 'pollers-and-forks', 'oversubscribed-affinity'];
-const AS_CODED = 'policy={name: domains-as-coded, domains: 2, slice: 3ms}';
 
-/** vtime begins 5.2 s before 2^64 on the guest's clock: the tasks start at about 9 s, and the clock passes it among them. */
+/** The task counts of the workloads on 4 CPUs; they grow with the machine. */
+const COUNTS = {
+  'sleepers-and-hogs': { hog: 5, sleeper: 8, rare: 3, unmapped: 2 },
+  'pollers-and-forks': { poller: 4, parent: 3 },
+  'oversubscribed-affinity': { roamer: 10, narrow: 3, victim: 2 },
+};
+
+/** vtimes set to "now" pass 2^64 when the guest's clock is at 9 s, in the middle of the run. */
 const WRAP = 2n ** 64n - 9_000_000_000n;
 
-const recordings = workloads.flatMap((workload) =>
-  [4, 8].flatMap((cpus) => [
-    { name: `${workload}-${cpus}`, workload, cpus, options: [] },
-    { name: `${workload}-as-coded-${cpus}`, workload, cpus, options: ['--set', AS_CODED] },
+/** Where in the steps of the workload a mask is, and the mask on n CPUs that corresponds to that on 4. */
+const MASKS = {
+  'oversubscribed-affinity': (n) => ({
+    'programs.roamer.0.loop.do.1.affinity': `0-${n / 2 - 1}`,
+    'programs.roamer.0.loop.do.4.affinity': `${n / 4}-${n - 1}`,
+    'programs.roamer.0.loop.do.6.affinity': `0-${n - 1}`,
+    'programs.mover.0.loop.do.0.affinity': `${n / 2}`,
+    'programs.mover.0.loop.do.2.affinity': `0-${n - 1}`,
+  }),
+};
+
+function settings(workload, cpus, variant) {
+  const scale = cpus / 4;
+  const fields = { 'policy.domains': 2 * scale };
+  if (variant === 'as-coded') fields.policy = `{name: domains-as-coded, domains: ${2 * scale}, slice: 3ms}`;
+  if (variant === 'as-coded') delete fields['policy.domains'];
+  for (const [task, count] of Object.entries(COUNTS[workload])) {
+    fields[`workload.tasks.${task}.count`] = count * scale;
+  }
+  for (const [path, mask] of Object.entries(MASKS[workload]?.(cpus) ?? {}))
+    fields[`workload.${path}`] = `"${mask}"`;
+  return Object.entries(fields).flatMap(([path, value]) => ['--set', `${path}=${value}`]);
+}
+
+function recording(workload, cpus, variant) {
+  const name = [workload, variant, cpus].filter((part) => part !== '').join('-');
+  const rodata = variant === 'wrap' ? ['--rodata', `vtime_base=${WRAP}`] : [];
+  return { name, workload, cpus, options: [...settings(workload, cpus, variant), ...rodata] };
+}
+
+const recordings = [4, 8, 16].flatMap((cpus) => [
+  ...Object.keys(COUNTS).flatMap((workload) => [
+    recording(workload, cpus, ''),
+    recording(workload, cpus, 'as-coded'),
   ]),
-);
-recordings.push(
-  ...[4, 8].map((cpus) => ({
-    name: `sleepers-and-hogs-wrap-${cpus}`,
-    workload: 'sleepers-and-hogs',
-    cpus,
-    options: ['--rodata', `vtime_base=${WRAP}`],
-  })),
-);
+  recording('sleepers-and-hogs', cpus, 'wrap'),
+]);
 
 const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !recordings.some((recording) => recording.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `no recording ${unknown.join(', ')}; there are ${recordings.map(({ name }) => name).join(', ')}`,
+  );
+  process.exit(2);
+}
 for (const { name, workload, cpus, options } of recordings) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   execFileSync(

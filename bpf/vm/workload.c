@@ -235,10 +235,19 @@ static void create_tasks(void)
 	}
 }
 
-/** Until the foreground has finished, the horizon is reached, or the runner is told to stop. */
+static void plug(const struct hotplug *h)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", h->cpu);
+	write_file(path, h->online ? "1" : "0");
+}
+
+/** Until the foreground has finished or the horizon is reached; CPUs go and come meanwhile. */
 static const char *supervise(void)
 {
 	uint64_t end = model.horizon_ns ? start_ns + model.horizon_ns : UINT64_MAX;
+	uint32_t plugged = 0;
 
 	while (true) {
 		uint32_t left = __atomic_load_n(&foreground, __ATOMIC_ACQUIRE);
@@ -248,8 +257,20 @@ static const char *supervise(void)
 			return "completed";
 		if (now >= end)
 			return "horizon";
-		struct timespec wait = { .tv_sec = (end - now) / 1000000000, .tv_nsec = (end - now) % 1000000000 };
-		syscall(SYS_futex, &foreground, FUTEX_WAIT_PRIVATE, left, end == UINT64_MAX ? NULL : &wait, NULL, 0);
+		uint64_t next = end;
+		if (plugged < model.hotplug_count) {
+			const struct hotplug *h = model.hotplugs + plugged;
+
+			if (now >= start_ns + h->at_ns) {
+				plug(h);
+				plugged++;
+				continue;
+			}
+			if (start_ns + h->at_ns < next)
+				next = start_ns + h->at_ns;
+		}
+		struct timespec wait = { .tv_sec = (next - now) / 1000000000, .tv_nsec = (next - now) % 1000000000 };
+		syscall(SYS_futex, &foreground, FUTEX_WAIT_PRIVATE, left, next == UINT64_MAX ? NULL : &wait, NULL, 0);
 	}
 }
 

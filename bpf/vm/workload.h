@@ -81,6 +81,13 @@ struct task {
 	bool background;
 };
 
+/** A CPU that goes offline or comes back. */
+struct hotplug {
+	uint64_t at_ns;
+	uint32_t cpu;
+	uint32_t online;
+};
+
 /** A barrier or an event. Words that tasks sleep on are 32 bits. */
 struct barrier {
 	uint32_t parties;
@@ -105,6 +112,8 @@ struct model {
 	uint32_t barrier_count;
 	struct task *tasks;
 	uint32_t task_count;
+	struct hotplug *hotplugs; /* by time */
+	uint32_t hotplug_count;
 };
 
 /** A task while it lives. Slots are reused; `generation` tells the tasks of one slot apart. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VtimeError } from '../../errors.js';
 import { type CpioEntry, cpio } from './cpio.js';
+import type { Kernel } from './packages.js';
 import type { GuestWorkload } from './workload.js';
 
 /** bpf/vm of the repository. */
@@ -69,10 +70,11 @@ const cpuWeight = (shares: number) => Math.min(10_000, Math.max(1, Math.round((s
 /** What an observer is given to run; init reports what is in /out/errors. */
 const RUN_WORKLOAD = '#!/bin/sh\nexec /bin/workload /workload >/out/tasks 2>/out/errors\n';
 
-const FOLDERS = ['bin', 'dev', 'out', 'proc', 'sys'];
+const FOLDERS = ['bin', 'dev', 'modules', 'out', 'proc', 'sys'];
 
 export function buildInitramfs(
   busybox: string,
+  kernel: Kernel,
   workload: GuestWorkload,
   observer: Observer,
   cache: string,
@@ -99,6 +101,10 @@ export function buildInitramfs(
     text('workload', workload.text),
     text('cgroups', cgroups.join('')),
     text('settings', settingsText(observer.settings)),
+    // Inserted by name, which is their order.
+    ...kernel.modules.map(
+      (file, i): CpioEntry => ({ path: `modules/${i}.ko`, contents: readFileSync(file) }),
+    ),
     ...observer.files,
   ]);
 }

@@ -35,6 +35,8 @@ export interface Kernel {
   release: string;
   image: string;
   config: string;
+  /** Modules that have to be inserted for the port, in this order; none if the kernel has them built in. */
+  modules: string[];
 }
 
 export interface Emulator {
@@ -235,15 +237,28 @@ function newestFirst(a: string, b: string): number {
   return b.localeCompare(a, 'en', { numeric: true });
 }
 
+/** What a virtio port needs where it is not built in, what others depend on first. */
+const PORT_MODULES = [
+  'virtio/virtio',
+  'virtio/virtio_ring',
+  'virtio/virtio_pci_legacy_dev',
+  'virtio/virtio_pci_modern_dev',
+  'virtio/virtio_pci',
+  'char/virtio_console',
+];
+
 function kernelIn(folder: string, release: string): Kernel {
-  const modules = join(folder, 'usr', 'lib', 'modules', release);
+  const installed = join(folder, 'usr', 'lib', 'modules', release);
   const boot = join(folder, 'boot');
-  const image = [join(modules, 'vmlinuz'), join(boot, `vmlinuz-${release}`)].find(existsSync);
-  const config = [join(modules, 'config'), join(boot, `config-${release}`)].find(existsSync);
+  const image = [join(installed, 'vmlinuz'), join(boot, `vmlinuz-${release}`)].find(existsSync);
+  const config = [join(installed, 'config'), join(boot, `config-${release}`)].find(existsSync);
   if (image === undefined || config === undefined) {
     throw new PackagesError(`the packages of kernel ${release} hold no kernel image or config`);
   }
-  return { release, image, config };
+  const drivers = join(folder, 'lib', 'modules', release, 'kernel', 'drivers');
+  const builtIn = readFileSync(config, 'utf8').includes('\nCONFIG_VIRTIO_CONSOLE=y\n');
+  const modules = builtIn ? [] : PORT_MODULES.map((name) => join(drivers, `${name}.ko`)).filter(existsSync);
+  return { release, image, config, modules };
 }
 
 /** A kernel of this kind. The first call decides on its version, which the cache keeps. */

@@ -8,6 +8,7 @@
 //   distribution KIND POINTS FIRST P0 P1 P2
 //   point PROBABILITY_Q32 VALUE
 //   instruction NAME FLAGS REGISTER A VALUE           flags: 1 draw from distribution A, 2 spins, 4 the family's barrier
+//   hotplug AT_NS CPU ONLINE                          by time
 //   task COMM CGROUP CLASS PRIORITY TEMPLATE ORDINAL PC MASK START_NS START_DISTRIBUTION BACKGROUND
 
 import { NICE_WEIGHTS, policyDomains } from '../../config/placement.js';
@@ -86,11 +87,10 @@ function refuse(path: string, what: string): never {
   });
 }
 
-function checkWorkload({ workload, run }: ResolvedConfig): void {
+function checkWorkload({ workload }: ResolvedConfig): void {
   if (workload.serverless !== undefined) refuse('workload.serverless', 'serverless workload');
   if (workload.arrivals.length > 0) refuse('workload.arrivals', 'arrivals');
   if (workload.queues.length > 0) refuse('workload.queues', 'job queues');
-  if (run.events.length > 0) refuse('run.events', 'hotplug');
 }
 
 const domainCgroup = (domain: number) => `${CGROUP_ROOT}/domain-${domain}`;
@@ -180,6 +180,11 @@ function maskLine(record: Record): string {
   return `mask ${Array.from({ length: 8 }, (_, i) => record.u64(i * 8).toString(16)).join(' ')}`;
 }
 
+function hotplugLine(event: ResolvedConfig['run']['events'][number]): string {
+  const [cpu, online] = 'offline' in event ? [event.offline, 0] : [event.online, 1];
+  return `hotplug ${durationNs(event.at)} ${cpu} ${online}`;
+}
+
 /** One line for each task of a template. */
 function taskLines(
   task: ResolvedTask,
@@ -233,6 +238,7 @@ export function guestWorkload(config: ResolvedConfig): GuestWorkload {
     ...text.lines(abi.SECTION_DISTRIBUTIONS, distributionLine),
     ...text.lines(abi.SECTION_POINTS, (record) => `point ${record.u64(0)} ${record.u64(8)}`),
     ...text.lines(abi.SECTION_PROGRAM, instructionLine),
+    ...run.events.map(hotplugLine),
     ...workload.tasks.flatMap((task, i) =>
       taskLines(task, i, text.record(abi.SECTION_TASKS, i), domains, cgroups),
     ),
