@@ -174,6 +174,8 @@ export function modelledRecording(
       result: 1,
     });
     builder.add(cpu, 'pick_idle', { time_ns: now, pid: task.pid, target: -16, group: task.group });
+    // Whatever the CPU writes next ends the insertion.
+    builder.add(cpu, 'update_idle', { time_ns: now, target: cpu });
     queues[dsq].push(task);
   };
 

@@ -1,8 +1,8 @@
 // What can be said of a recording's order. Records carry the order of their reservation, decisions are made a little
 // before or after; three overlaps are real concurrency, not error:
 //
-//   insertion   an enqueue is recorded before the task is in its DSQ. It is, at the latest, when the next record of the
-//               same CPU is written
+//   insertion   an enqueue is recorded before the task is in its DSQ: the kernel inserts it after ops.enqueue() has returned
+//               (direct_dispatch()). It has, at the latest, when the same CPU writes a record that is not that callback's
 //   removal     a move of a remote task unlinks it, then waits for the lock of the task's run queue. It happened somewhere
 //               between the CPU's last record before and the record of its dequeue
 //   switch      while BPF code runs, migration of the current task is disabled: other CPUs skip a task whose CPU has put
@@ -59,7 +59,7 @@ export class Order {
           pid: pid[i],
           enqueue: i,
           cpu: cpu[i],
-          inserted: this.next[i],
+          inserted: this.#callbackEnd(records, i),
           switched: this.#switchEnd(records, i),
           leaving: Number.POSITIVE_INFINITY,
           left: Number.POSITIVE_INFINITY,
@@ -80,6 +80,13 @@ export class Order {
   isMove({ kind }: RecordingColumns, dequeue: number): boolean {
     const before = this.previous[dequeue];
     return before >= 0 && (kind[before] === KIND.dispatch || kind[before] === KIND.move);
+  }
+
+  /** The first record of the same CPU that the enqueue callback has not written. */
+  #callbackEnd({ kind, pid }: RecordingColumns, enqueue: number): number {
+    let i = this.next[enqueue];
+    while ((kind[i] === KIND.pick_idle || kind[i] === KIND.kick) && pid[i] === pid[enqueue]) i = this.next[i];
+    return i;
   }
 
   /** The enqueue belongs to a switch if the same CPU has just stopped the task: over with the record after the next run or idleness. */

@@ -67,6 +67,8 @@ class Replay {
   readonly #order: Order;
   readonly #verdicts: Verdicts;
   readonly #compared: boolean;
+  /** SCX_OPS_ENQ_LAST is set. */
+  readonly #enqLast: boolean;
   /** Numbers given to the DSQs of policies that are not compared. */
   readonly #dsqs = new Map<bigint, number>();
   readonly #tasks = new Map<number, Task>();
@@ -83,6 +85,7 @@ class Replay {
     this.#order = new Order(records);
     this.#verdicts = new Verdicts(keep);
     this.#compared = COMPARED.has(config.policy.name);
+    this.#enqLast = config.policy.name === 'domains-as-coded';
     records.kind.forEach((kind, i) => {
       if (kind === KIND.enqueue) this.#lastEnqueue.set(records.pid[i], i);
     });
@@ -367,7 +370,8 @@ class Replay {
     const { prev, outcomes } = dispatch;
     const previous = this.#tasks.get(prev);
     if (this.#compared) this.#compareOrder(dispatch, cpu, previous);
-    // Nothing else to run: what ran goes on, with the default slice if it had none left.
+    // Nothing else to run: what ran goes on, with the default slice if it had none left (not with SCX_OPS_ENQ_LAST).
+    if (this.#enqLast) return;
     if (
       previous !== undefined &&
       previous.onCpu === cpu &&

@@ -10,18 +10,20 @@ const AFTER = 4;
 const FIELDS = ['flags', 'dsq', 'slice_ns', 'vtime', 'exec_ns', 'target', 'group', 'result'] as const;
 
 /**
- * Largest share of consistent moves by number of CPUs: what recordings of correct schedulers showed under an emulator whose
- * CPUs take turns. Above 8 CPUs a third was seen, and there is no limit.
+ * Largest share of consistent decisions by number of CPUs: what recordings of correct schedulers showed under an emulator
+ * whose CPUs take turns. Above 8 CPUs overlaps are frequent, and there is no limit.
  */
 export function consistentLimit(cpus: number): number | undefined {
   if (cpus <= 4) return 0.001;
   return cpus <= 8 ? 0.03 : undefined;
 }
 
-/** Share of the moves that are only consistent; 0 without moves. */
-export function consistentShare({ decisions: { move } }: ReplayResult): number {
-  const all = move.exact + move.consistent + move.unexplained;
-  return all === 0 ? 0 : move.consistent / all;
+/** Share of the decisions of some recordings that are only consistent. */
+export function consistentShare(results: readonly ReplayResult[]): number {
+  const counts = results.flatMap(({ decisions }) => Object.values(decisions));
+  const sum = (verdict: keyof Counts) => counts.reduce((total, of) => total + of[verdict], 0);
+  const all = sum('exact') + sum('consistent') + sum('unexplained');
+  return all === 0 ? 0 : sum('consistent') / all;
 }
 
 export function unexplainedCount({ decisions }: ReplayResult): number {
@@ -60,15 +62,13 @@ function context(columns: RecordingColumns, record: number): string[] {
   return lines;
 }
 
-/** What there is to say, line by line; `limit` as a share of the moves, undefined for none. */
-export function replayText(recording: Recording, result: ReplayResult, limit: number | undefined): string {
+/** A recording's table, and the first unexplained decisions in their context. */
+export function replayText(recording: Recording, result: ReplayResult): string {
   const { overlaps, unexplained, records, cpus } = result;
-  const share = `${(100 * consistentShare(result)).toFixed(2)} %`;
-  const bound = limit === undefined ? 'no limit at this number of CPUs' : `limit ${100 * limit} %`;
   const lines = [
     `${records} records of ${recording.info.scheduler} on ${cpus} CPUs, kernel ${recording.info.kernel}`,
     ...table(result.decisions),
-    `  consistent moves: ${share} (${bound}); overlaps: ${Object.entries(overlaps)
+    `  overlaps: ${Object.entries(overlaps)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ')}`,
   ];
