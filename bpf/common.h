@@ -13,7 +13,9 @@
 #define RECORD 0
 #endif
 
+/* A power of two: an index masked by MAX_CPUS - 1 is one that the verifier believes. */
 #define MAX_CPUS 512
+#define CPU_INDEX(cpu) ((u32)(cpu) & (MAX_CPUS - 1))
 #define NONE 0xffffffffu
 
 char _license[] SEC("license") = "GPL";
@@ -51,71 +53,13 @@ u64 records_dropped;
 		}                                                                             \
 	})
 
-/* Callbacks that no policy needs and every recording does. */
-
-OPS2(void, record_dequeue, struct task_struct *, p, u64, deq_flags)
-{
-	record(VTIME_DEQUEUE, bpf_ktime_get_ns(), .pid = p->pid, .flags = deq_flags);
-}
-
-OPS2(void, record_runnable, struct task_struct *, p, u64, enq_flags)
-{
-	record(VTIME_RUNNABLE, bpf_ktime_get_ns(), .pid = p->pid, .flags = enq_flags, .target = scx_bpf_task_cpu(p));
-}
-
-OPS2(void, record_set_weight, struct task_struct *, p, u32, weight)
-{
-	record(VTIME_SET_WEIGHT, bpf_ktime_get_ns(), .pid = p->pid, .flags = weight);
-}
-
-OPS2(void, record_set_cpumask, struct task_struct *, p, const struct cpumask *, cpumask)
-{
-	u64 now = bpf_ktime_get_ns(), word = 0;
-	u32 n = scx_bpf_nr_cpu_ids();
-
-	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
-		if (bpf_cpumask_test_cpu(cpu, cpumask))
-			word |= 1ull << (cpu % 64);
-		if (cpu % 64 == 63 || cpu == n - 1) {
-			record(VTIME_SET_CPUMASK, now, .pid = p->pid, .dsq = word, .group = cpu / 64, .target = p->nr_cpus_allowed);
-			word = 0;
-		}
-	}
-}
-
-OPS2(void, record_update_idle, s32, cpu, bool, idle)
-{
-	record(VTIME_UPDATE_IDLE, bpf_ktime_get_ns(), .target = cpu, .result = idle);
-}
-
-OPS2(void, record_exit_task, struct task_struct *, p, struct scx_exit_task_args *, args)
-{
-	record(VTIME_EXIT_TASK, bpf_ktime_get_ns(), .pid = p->pid);
-}
-
-OPS1(void, record_disable, struct task_struct *, p)
-{
-	record(VTIME_DISABLE, bpf_ktime_get_ns(), .pid = p->pid);
-}
-
-#define RECORDING_CALLBACKS                                                                                     \
-	.dequeue = (void *)record_dequeue, .runnable = (void *)record_runnable,                                 \
-	.set_weight = (void *)record_set_weight, .set_cpumask = (void *)record_set_cpumask,                     \
-	.update_idle = (void *)record_update_idle, .exit_task = (void *)record_exit_task,                       \
-	.disable = (void *)record_disable,
-
 #else
 
-#define record(kind_, now_, ...) ((void)(now_))
-#define RECORDING_CALLBACKS
+/* Nothing is evaluated. */
+#define record(kind_, now_, ...) \
+	((void)sizeof(now_), (void)sizeof((struct vtime_record){ .kind = (kind_), __VA_ARGS__ }))
 
 #endif
-
-/* ENABLE carries the task's name, so that a reader of the recording can tell tasks apart. */
-static __always_inline void record_enable(struct task_struct *p, u64 now)
-{
-	record(VTIME_ENABLE, now, .pid = p->pid, .group = p->tgid, .slice_ns = *(u64 *)&p->comm[0], .vtime = *(u64 *)&p->comm[8]);
-}
 
 static __always_inline void exit_record(struct scx_exit_info *info)
 {
@@ -131,6 +75,71 @@ static __always_inline void exit_record(struct scx_exit_info *info)
 static __always_inline bool allowed(const struct task_struct *p, u32 cpu)
 {
 	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+static __always_inline void record_dispatch(s32 cpu, struct task_struct *prev)
+{
+	record(VTIME_DISPATCH, bpf_ktime_get_ns(), .target = cpu, .pid = prev ? prev->pid : 0, .flags = prev ? prev->scx.flags : 0,
+	       .slice_ns = prev ? prev->scx.slice : 0, .exec_ns = prev ? prev->se.sum_exec_runtime : 0);
+}
+
+/* ENABLE carries the task's name, so that a reader of the recording can tell tasks apart. */
+static __always_inline void record_enable(struct task_struct *p, u64 now)
+{
+	record(VTIME_ENABLE, now, .pid = p->pid, .group = p->tgid, .slice_ns = *(u64 *)&p->comm[0], .vtime = *(u64 *)&p->comm[8]);
+}
+
+/* RUNNING, STOPPING or TICK. */
+static __always_inline void record_stint(u8 kind, struct task_struct *p, u64 vtime, bool runnable)
+{
+	record(kind, bpf_ktime_get_ns(), .pid = p->pid, .exec_ns = p->se.sum_exec_runtime, .slice_ns = p->scx.slice,
+	       .vtime = vtime, .result = runnable);
+}
+
+static __always_inline void record_insertion(struct task_struct *p, u64 dsq, u64 slice_ns, u64 vtime, u64 enq_flags, u8 how)
+{
+	record(VTIME_ENQUEUE, bpf_ktime_get_ns(), .pid = p->pid, .flags = enq_flags, .dsq = dsq, .slice_ns = slice_ns,
+	       .vtime = vtime, .exec_ns = p->se.sum_exec_runtime, .target = scx_bpf_task_cpu(p), .group = NONE, .result = how);
+}
+
+static __always_inline bool move_to_local(s32 cpu, u64 dsq)
+{
+	bool moved = dsq_move_to_local(dsq);
+
+	record(VTIME_MOVE, bpf_ktime_get_ns(), .dsq = dsq, .target = cpu, .result = moved);
+	return moved;
+}
+
+static __always_inline void kick(s32 cpu, u64 flags, s32 pid)
+{
+	record(VTIME_KICK, bpf_ktime_get_ns(), .pid = pid, .target = cpu, .flags = flags);
+	scx_bpf_kick_cpu(cpu, flags);
+}
+
+/* The previous CPU if it is idle and allowed, else any idle one that is; negative if there is none. */
+static __always_inline s32 pick_idle_near(struct task_struct *p, s32 prev_cpu)
+{
+	s32 cpu;
+
+	if (allowed(p, prev_cpu) && scx_bpf_test_and_clear_cpu_idle(prev_cpu))
+		cpu = prev_cpu;
+	else
+		cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	record(VTIME_PICK_IDLE, bpf_ktime_get_ns(), .pid = p->pid, .group = NONE, .target = cpu);
+	return cpu;
+}
+
+/* ops.select_cpu(): a task that finds an idle CPU goes straight there. */
+static __always_inline s32 select_idle_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags, u64 slice_ns)
+{
+	s32 idle = pick_idle_near(p, prev_cpu), cpu = idle >= 0 ? idle : prev_cpu;
+
+	record(VTIME_SELECT_CPU, bpf_ktime_get_ns(), .pid = p->pid, .flags = wake_flags, .group = prev_cpu, .target = cpu);
+	if (idle >= 0) {
+		record_insertion(p, SCX_DSQ_LOCAL, slice_ns, 0, 0, 0);
+		dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, 0);
+	}
+	return cpu;
 }
 
 /* vtimes wrap. */

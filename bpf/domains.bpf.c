@@ -5,7 +5,12 @@
 // simulator's native policies `domains` and `domains-as-coded` decide the same; docs/policies.md names what differs
 // from the sources. As coded, the loader has to add SCX_OPS_ENQ_LAST to ops.flags.
 
-#include "common.h"
+#define OWN_RUNNING
+#define OWN_STOPPING
+#define OWN_TICK
+#define OWN_QUIESCENT
+#define OWN_ENABLE
+#include "recording.h"
 
 #define MAX_GROUPS 512
 #define SECOND 1000000000ull
@@ -134,20 +139,6 @@ static __always_inline u32 group_of(struct task_struct *p)
 	return group && *group < nr_groups ? *group : NONE;
 }
 
-static __always_inline bool move_to_local(s32 cpu, u64 dsq)
-{
-	bool moved = dsq_move_to_local(dsq);
-
-	record(VTIME_MOVE, bpf_ktime_get_ns(), .dsq = dsq, .target = cpu, .result = moved);
-	return moved;
-}
-
-static __always_inline void kick(s32 cpu, s32 pid)
-{
-	record(VTIME_KICK, bpf_ktime_get_ns(), .pid = pid, .target = cpu, .flags = SCX_KICK_IDLE);
-	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-}
-
 /* Kicks every idle CPU of a mask; NULL: of the machine. */
 static void kick_idle_cpus(const struct cpumask *cpus, s32 pid)
 {
@@ -157,7 +148,7 @@ static void kick_idle_cpus(const struct cpumask *cpus, s32 pid)
 
 	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
 		if (bpf_cpumask_test_cpu(cpu, idle) && (!cpus || bpf_cpumask_test_cpu(cpu, cpus)))
-			kick(cpu, pid);
+			kick(cpu, SCX_KICK_IDLE, pid);
 	}
 	scx_bpf_put_idle_cpumask(idle);
 }
@@ -191,7 +182,7 @@ static __always_inline void wake_one(struct task_struct *p, u32 group, struct do
 	}
 	record(VTIME_PICK_IDLE, now, .pid = p->pid, .group = group, .target = cpu);
 	if (cpu >= 0)
-		kick(cpu, p->pid);
+		kick(cpu, SCX_KICK_IDLE, p->pid);
 }
 
 static __always_inline void enqueue_as_written(struct task_struct *p, struct task_state *state, u64 enq_flags, u64 now)
@@ -295,10 +286,9 @@ static __always_inline void steal_from_neighbours(s32 cpu, u32 own, u32 reach)
 
 OPS2(void, domains_dispatch, s32, cpu, struct task_struct *, prev)
 {
-	u32 own = (u32)cpu < MAX_CPUS ? cpu_domain[(u32)cpu] - 1 : NONE;
+	u32 own = cpu_domain[CPU_INDEX(cpu)] - 1;
 
-	record(VTIME_DISPATCH, bpf_ktime_get_ns(), .target = cpu, .pid = prev ? prev->pid : 0, .flags = prev ? prev->scx.flags : 0,
-	       .slice_ns = prev ? prev->scx.slice : 0, .exec_ns = prev ? prev->se.sum_exec_runtime : 0);
+	record_dispatch(cpu, prev);
 	if (as_coded) {
 		/* A CPU outside all domains serves domain 0. */
 		if (own == NONE)
@@ -436,7 +426,7 @@ static int heartbeat(void *map, u32 *key, struct heartbeat *value)
 	record(VTIME_TIMER, bpf_ktime_get_ns());
 	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
 		if (scx_bpf_dsq_nr_queued(CPU_DSQ(cpu)))
-			kick(cpu, 0);
+			kick(cpu, SCX_KICK_IDLE, 0);
 	}
 	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups; group++) {
 		u32 index = group;

@@ -24,6 +24,7 @@ typedef _Bool bool;
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
+#define __array(name, value) typeof(value) *name[]
 
 /* ---- types ---- */
 
@@ -97,6 +98,10 @@ struct bpf_iter_scx_dsq {
 	u64 opaque[6];
 } __attribute__((aligned(8)));
 
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
 struct scx_init_task_args;
 struct scx_exit_task_args;
 
@@ -157,6 +162,7 @@ enum {
 	ENOMEM = 12,
 };
 
+#define SCX_DSQ_GLOBAL 0x8000000000000001ull
 #define SCX_DSQ_LOCAL 0x8000000000000002ull
 #define SCX_DSQ_LOCAL_ON 0xc000000000000000ull
 #define SCX_SLICE_INF 0xffffffffffffffffull
@@ -198,6 +204,10 @@ extern bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym 
 extern int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
 extern struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 extern void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+
+extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
+extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
+extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *p) __ksym;
