@@ -2,14 +2,23 @@
 
 import { Command } from 'commander';
 import { readRecording } from '../bpf/recording/file.js';
+import {
+  type Comparison,
+  compareSamples,
+  recordedSamples,
+  simulatedSamples,
+} from '../bpf/replay/distributions.js';
 import { replay } from '../bpf/replay/replay.js';
 import { consistentLimit, consistentShare, replayText, unexplainedCount } from '../bpf/replay/report.js';
 import type { ReplayResult } from '../bpf/replay/verdicts.js';
+import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 
 interface Options {
   limit?: string;
   show: string;
+  distributions?: boolean;
+  quantum: string;
   json?: boolean;
   quiet?: boolean;
 }
@@ -44,7 +53,42 @@ function shares(results: readonly Checked[], given: number | undefined) {
   });
 }
 
-async function check(files: string[], { limit, show, json, quiet }: Options): Promise<void> {
+/** Run lengths and wake-up latencies of recording and simulation, each running freely. */
+async function compareDistributions(files: string[], { quantum, json }: Options): Promise<void> {
+  const quantum_ns = Number(durationNs(quantum));
+  const rows: { file: string; scheduler: string; comparisons: Comparison[] }[] = [];
+  for (const file of files) {
+    const recording = readRecording(file);
+    const comparisons = compareSamples(
+      recordedSamples(recording),
+      await simulatedSamples(recording),
+      quantum_ns,
+    );
+    rows.push({ file, scheduler: recording.info.scheduler, comparisons });
+  }
+  if (json) {
+    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  process.stdout.write(
+    `Kolmogorov–Smirnov distances above ${quantum}; resolved: shifts of up to ${quantum} don't count\n`,
+  );
+  for (const { file, scheduler, comparisons } of rows) {
+    for (const { quantity, recorded, simulated, distance, resolved } of comparisons) {
+      const cells = [scheduler.padEnd(12), quantity.padEnd(16), `n ${recorded} / ${simulated}`.padEnd(14)];
+      process.stdout.write(
+        `  ${cells.join(' ')} ${distance.toFixed(3)}  resolved ${resolved.toFixed(3)}  ${file}\n`,
+      );
+    }
+  }
+}
+
+async function check(files: string[], options: Options): Promise<void> {
+  if (options.distributions) {
+    await compareDistributions(files, options);
+    return;
+  }
+  const { limit, show, json, quiet } = options;
   const keep = count(show);
   const given = limit === undefined ? undefined : percent(limit);
   const results: Checked[] = [];
@@ -83,6 +127,11 @@ export function kernelCheckCommand(): Command {
       'largest share of consistent decisions (default: 0.1% up to 4 CPUs, 3% up to 8, else none)',
     )
     .option('--show <n>', 'unexplained decisions to show', '3')
+    .option(
+      '--distributions',
+      'instead: compare run lengths and wake-up latencies with a simulation that runs freely',
+    )
+    .option('--quantum <time>', "the emulator's switching quantum, below which times are no evidence", '1ms')
     .option('--json', 'print the results as JSON on stdout')
     .option('--quiet', 'print failures only')
     .action(check);
