@@ -100,7 +100,15 @@ test('profiles of 4, 8 and 16 CPUs are one package with the turbo of as many cor
 });
 
 test('every bundled profile loads and names a source for every number', () => {
-  assert.equal(machineNames(), ['xeon-8160-16', 'xeon-8160-2s', 'xeon-8160-4', 'xeon-8160-8']);
+  assert.equal(machineNames(), [
+    'numa-16x24',
+    'numa-2x2',
+    'numa-4x4',
+    'xeon-8160-16',
+    'xeon-8160-2s',
+    'xeon-8160-4',
+    'xeon-8160-8',
+  ]);
   for (const name of machineNames()) assert.is(loadMachine(name).name, name);
   const { sources } = loadMachine('xeon-8160-2s');
   const numbers = ['packages', 'reference_mhz', 'turbo', 'idle_states.2.exit_ns', 'uncore_mw', 'tdp_mw'];
