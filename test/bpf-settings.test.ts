@@ -63,6 +63,19 @@ test('capacities of maps', () => {
   assert.is(mapNamed(program, 'states').max_entries, 99);
 });
 
+test('maps of maps get inner maps of their own', () => {
+  const { program } = linkFeatures({ maps: { queues: { inner_maps: 3 } } });
+  const { slots, inner } = mapNamed(program, 'queues');
+  const names = [...slots!].map(([key, map]) => [key, program.maps[map].name]);
+  // In place of those that the object itself puts into slots 0 and 2.
+  assert.equal(names.sort(), [
+    [0, 'queues.0'],
+    [1, 'queues.1'],
+    [2, 'queues.2'],
+  ]);
+  assert.is(mapNamed(program, 'queues.1').max_entries, program.maps[inner!].max_entries);
+});
+
 test('unknown names are refused and near ones suggested', () => {
   assert.match(refusal({ rodata: { slice_n: 1 } }), /there is no variable slice_n.*did you mean slice_ns/);
   assert.match(
@@ -85,6 +98,7 @@ test('values that do not fit are refused', () => {
   assert.match(refusal({ rodata: { slice_ns: 1.5 } }), /can't be 1.5/);
   assert.match(refusal({ rodata: { 'pairs[9].a': 1 } }), /pairs\[9\]\.a can't be 1/);
   assert.match(refusal({ rodata: { pairs: [1, 2] } }), /pairs\[0\] can't be 1/);
+  assert.match(refusal({ maps: { states: { inner_maps: 1 } } }), /it is no map of maps/);
   assert.match(refusal({ arrays: { per_cpu: 0 } }), /whole number from 1/);
 });
 

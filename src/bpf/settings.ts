@@ -18,11 +18,20 @@ export interface LinkSettings {
   cpus: number;
   /** Global variables by name; elements and members as `name[2]`, `name.member`. */
   rodata?: Readonly<Record<string, SettingValue>>;
-  /** Elements of arrays that are alone in a section `.data.NAME` or `.bss.NAME`. */
+  /** Elements of arrays that are alone in a section `.data.NAME`, `.bss.NAME` or `.rodata.NAME`. */
   arrays?: Readonly<Record<string, number>>;
-  /** Capacities of maps by name. */
-  maps?: Readonly<Record<string, { max_entries?: number }>>;
+  /** Maps by name. */
+  maps?: Readonly<Record<string, MapSettings>>;
 }
+
+export interface MapSettings {
+  max_entries?: number;
+  /** Maps of maps: how many slots, from 0, get a new inner map of their own. */
+  inner_maps?: number;
+}
+
+/** Read-only variables that loaders set to the number of CPUs. */
+const CPU_COUNTS = new Set(['nr_cpu_ids', 'nr_cpus', 'num_possible_cpus']);
 
 /** More elements than any machine has CPUs, cgroups and threads together. */
 const MAX_ELEMENTS = 1 << 22;
@@ -35,7 +44,7 @@ export function settleMaps(object: OpenObject, kernel: Kernel, settings: LinkSet
   settler.resizeArrays(settings);
   settler.setDefaults(kernel, settings.cpus);
   for (const [path, value] of Object.entries(settings.rodata ?? {})) settler.set(path, value);
-  for (const [name, value] of Object.entries(settings.maps ?? {})) settler.resizeMap(name, value.max_entries);
+  for (const [name, value] of Object.entries(settings.maps ?? {})) settler.setMap(name, value);
   return maps;
 }
 
@@ -65,7 +74,7 @@ class Settler {
     const resizable = new Map<string, BpfMap>();
     for (const map of this.maps) {
       const [variable] = map.variables;
-      if (map.variables.length !== 1 || !/^\.(data|bss)\./.test(map.name)) continue;
+      if (map.variables.length !== 1 || !/^\.(data|bss|rodata)\./.test(map.name)) continue;
       resizable.set(variable.name, map);
       if (variable.count === 1 && arrays[variable.name] === undefined && this.isArray(variable.name)) {
         this.resizeArray(map, cpus);
@@ -98,7 +107,7 @@ class Settler {
       if (!map.read_only || variable.count !== 1) continue;
       const value = name.startsWith('__SCX_') ? enumerators.get(name.slice(2)) : undefined;
       if (value !== undefined) this.write(map, variable.offset, variable.bytes, value);
-      if (name === 'nr_cpu_ids') this.write(map, variable.offset, variable.bytes, BigInt(cpus));
+      if (CPU_COUNTS.has(name)) this.write(map, variable.offset, variable.bytes, BigInt(cpus));
       const default_ns = enumerators.get('SCX_SLICE_DFL');
       if (name === 'slice_ns' && default_ns !== undefined && this.isZero(map, variable)) {
         this.write(map, variable.offset, variable.bytes, default_ns);
@@ -208,11 +217,18 @@ class Settler {
     }
   }
 
-  resizeMap(name: string, max_entries: number | undefined): void {
+  setMap(name: string, { max_entries, inner_maps }: MapSettings): void {
     const map = this.maps.find((m) => m.name === name && m.variables.length === 0);
     const names = this.maps.filter((m) => m.variables.length === 0).map((m) => m.name);
     if (map === undefined) this.unknown(`map ${name}`, name, names);
     if (max_entries !== undefined) map.max_entries = this.count(`maps.${name}.max_entries`, max_entries);
+    if (inner_maps === undefined) return;
+    const path = `maps.${name}.inner_maps`;
+    if (map.inner === undefined) this.refuse(path, inner_maps, 'no such setting: it is no map of maps');
+    map.slots = new Map(map.slots);
+    for (let key = 0; key < this.count(path, inner_maps); key++) {
+      map.slots.set(key, this.maps.push({ ...this.maps[map.inner], name: `${name}.${key}` }) - 1);
+    }
   }
 
   private count(path: string, value: number): number {
