@@ -24,7 +24,7 @@ export const SECTION_SV_POINTS: u32 = 47;
 export const SECTION_SV_SERVICES: u32 = 48;
 /** Nodes of routes, 64 B (SVN_). */
 export const SECTION_SV_NODES: u32 = 49;
-/** Kinds of requests, 16 B: u32 entry node, u32 reserved, u64 cumulative probability (fraction of 2^32). */
+/** Kinds of requests, 16 B: u32 entry node, u32 statistics class (NONE = that of all), u64 cumulative probability (fraction of 2^32). */
 export const SECTION_SV_ROUTES: u32 = 50;
 /** Wires, 8 B: u64 latency ns. Wire 0 joins machines, wire 1 client and machines; further ones have their own latencies. */
 export const SECTION_SV_WIRES: u32 = 51;

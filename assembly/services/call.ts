@@ -18,7 +18,7 @@
 //    4  u32 connection                                   36  u32 bytes
 //    8  u64 start                                        40  u64 end         of the calls that have ended, latest
 //   16  u64 key         of its random draws              48  u32 state       1 = alive
-//   24  u64 ordinal
+//   24  u64 ordinal                                     52  u32 stats       class of its kind, NONE
 
 import { ALIVE, ARRIVED, count, counter, setCounter } from '../core/counters';
 import { fail, FAIL_CALLS, FAIL_REQUESTS } from '../core/failure';
@@ -68,6 +68,7 @@ export const REQUEST_JOINS: usize = 32;
 export const REQUEST_BYTES: usize = 36;
 export const REQUEST_END: usize = 40;
 export const REQUEST_STATE: usize = 48;
+export const REQUEST_STATS: usize = 52;
 
 const NO_REQUEST: u32 = 0;
 const ALIVE_REQUEST: u32 = 1;

@@ -5,6 +5,7 @@
 import {
   HISTOGRAM_KINDS,
   HISTOGRAM_LATENCY,
+  NONE,
   P_SEED,
   P_WARMUP_NS,
   SVC_BYTES,
@@ -33,6 +34,7 @@ import {
   REQUEST_END,
   REQUEST_ORDINAL,
   REQUEST_START,
+  REQUEST_STATS,
   requestEnter,
   requestLeave,
 } from './call';
@@ -159,6 +161,7 @@ function send(start: u64): void {
     for (let i: u32 = 1; i < routeCount && u >= load<u64>(route, 8); i++) route += 16;
   }
   const node = load<u32>(route);
+  store<u32>(load<u32>(call, CALL_REQUEST), load<u32>(route, 4), REQUEST_STATS);
   store<u32>(call, node, CALL_NODE);
   store<u32>(call, instanceOf(load<u32>(node, NODE_SERVICE), load<u32>(call, CALL_REQUEST)), CALL_INSTANCE);
   sendFromClient(call);
@@ -182,7 +185,12 @@ export function callEnded(call: u32, end: u64): void {
   const start = load<u64>(request, REQUEST_START);
   count(COMPLETED);
   count(SOJOURN, now - start);
-  if (start >= measuredFrom) histogramRecord(stats * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, load<u64>(request, REQUEST_END) - start);
+  if (start >= measuredFrom) {
+    const latency = load<u64>(request, REQUEST_END) - start;
+    histogramRecord(stats * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);
+    const kind = load<u32>(request, REQUEST_STATS);
+    if (kind != NONE) histogramRecord(kind * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);
+  }
   const ordinal = load<u64>(request, REQUEST_ORDINAL);
   requestLeave(request);
   if (clientWaits) thinkUntilNext(ordinal + connections);

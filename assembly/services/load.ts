@@ -650,6 +650,7 @@ function loadClient(): void {
   const routes = allocate(kinds, 16);
   for (let i: u32 = 0; i < kinds; i++) {
     store<u32>(routes + (i << 4), nodes + load<u32>(from + ((i as usize) << 4)) * (NODE_BYTES as u32));
+    store<u32>(routes + (i << 4), load<u32>(from + ((i as usize) << 4), 4), 4);
     store<u64>(routes + (i << 4), load<u64>(from + ((i as usize) << 4), 8), 8);
   }
   const client = allocate(1, 16);

@@ -309,7 +309,7 @@ function isSynchronous(call: u32, stage: u32): bool {
 // @ts-ignore: decorator
 @inline
 function follow(thread: u32, path: u32, stage: u32, waits: bool): void {
-  if (waits || load<u32>(stage, STAGE_LAST) != 0) decide(thread, path);
+  if (waits || load<u32>(stage, STAGE_LAST) != 0) store<u8>(thread + (load<u32>(path, PATH_INDEX) << 1), 0, THREAD_DECIDED);
   else setNext(thread, path, load<u32>(stage, STAGE_INDEX) + 1);
 }
 
@@ -325,8 +325,8 @@ function takeOfPeers(thread: u32, stage: u32, connection: u32): void {
     const before = batchJobs;
     stageQueueTake(q, load<u32>(peer, STAGE_TAKE), load<u32>(peer, STAGE_LIMIT), connection);
     if (batchJobs == before) continue;
-    const next = load<u8>(thread + (load<u32>(path, PATH_INDEX) << 1), THREAD_PATHS) as u32;
-    if (next == load<u32>(peer, STAGE_INDEX)) follow(thread, path, peer, false);
+    const at = thread + (load<u32>(path, PATH_INDEX) << 1);
+    if (load<u8>(at, THREAD_DECIDED) != 0 && (load<u8>(at, THREAD_PATHS) as u32) == load<u32>(peer, STAGE_INDEX)) follow(thread, path, peer, false);
   }
 }
 

@@ -29,6 +29,9 @@ import { addTimings } from './services-times.js';
 /** The class of requests as a whole among the statistics classes. */
 export const END_TO_END = 'end to end';
 
+/** Name of the statistics class of a kind of requests. */
+export const requestClass = (name: string) => `requests ${name}`;
+
 const SECTIONS: readonly [number, number][] = [
   [abi.SECTION_SV_MACHINES, abi.SVM_STRIDE],
   [abi.SECTION_SV_INSTANCES, abi.SVI_STRIDE],
@@ -321,6 +324,10 @@ class ServicesEncoder {
       nodes.u32(row, abi.SVN_SYNC, abi.NONE);
       const route = routes.add();
       routes.u32(route, 0, index(request.entry));
+      // The only kind is all of them.
+      const kind =
+        requests.length === 1 ? abi.NONE : this.#model.addClass(requestClass(request.name), 'source');
+      routes.u32(route, 4, kind);
       routes.u64(route, 8, cumulative[r]);
     });
   }

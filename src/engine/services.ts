@@ -6,7 +6,7 @@ import type { Outcome, SimulateOptions } from '../types.js';
 import * as abi from './abi.js';
 import { Histogram } from './histogram.js';
 import { readSections } from './image.js';
-import { type EncodedServices, encodeServices } from './services-model.js';
+import { END_TO_END, type EncodedServices, encodeServices, requestClass } from './services-model.js';
 import { outcomeOf } from './simulate.js';
 import { Simulation } from './simulation.js';
 
@@ -43,6 +43,8 @@ export interface ServicesResult {
   in_system: number;
   /** From the client's side, ns; measured requests only. */
   latency: Histogram;
+  /** By kind of request. */
+  requests: { name: string; latency: Histogram }[];
   instances: InstanceResult[];
 }
 
@@ -94,7 +96,11 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
     arrived: simulation.counter(abi.R_ARRIVED),
     completed: simulation.counter(abi.R_COMPLETED),
     in_system: simulation.counter(abi.R_ALIVE),
-    latency: latencies.get(model.classes[0].name) ?? Histogram.empty,
+    latency: latencies.get(END_TO_END) ?? Histogram.empty,
+    requests: model.services.requests.map(({ name }, _, { length }) => ({
+      name,
+      latency: latencies.get(length === 1 ? END_TO_END : requestClass(name)) ?? Histogram.empty,
+    })),
     instances: model.instances.map(({ name, service, machine, cores, threads }, row) => ({
       name,
       service,

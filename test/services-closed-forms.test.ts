@@ -1,0 +1,241 @@
+// Networks of queues as services, against product forms and other closed forms. No network stack, no latency: a service's stations are
+// all there is. S = 1 ms, so times are in units of the mean service.
+
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { simulateServices } from '../src/engine/services.js';
+import { resolveServices } from '../src/services/resolve.js';
+import { type ServicesInput, servicesSchema } from '../src/services/schema.js';
+import { assertNear, runServices } from './support/services.js';
+
+const MS = 1e6;
+
+type Stages = ServicesInput['models'][string]['stages'];
+
+const exponential = { time: { exponential: '1ms' } } as const;
+
+/** A station: calls from one queue to `servers` cores. */
+function station(model: string, servers: number, first: number) {
+  return {
+    model,
+    instances: {
+      [`${model}-${first}`]: { machine: 'host', queues: 1, cores: `${first}-${first + servers - 1}` },
+    },
+  };
+}
+
+function modelOf(stages: Stages, path = Object.keys(stages)) {
+  return { stages, paths: { all: { stages: path } }, bind_connections: false };
+}
+
+function input(
+  services: ServicesInput['services'],
+  requests: ServicesInput['requests'],
+  client: ServicesInput['client'],
+  models: ServicesInput['models'] = { exponential: modelOf({ serve: exponential }) },
+): ServicesInput {
+  return { machines: { host: { cores: 4096 } }, models, services, requests, client };
+}
+
+/** Poisson requests for `seconds`, the first tenth not measured. */
+const open = (rate_per_s: number, seconds: number): Pick<ServicesInput, 'client' | 'run'> => ({
+  client: { load: `${rate_per_s}/s` },
+  run: { duration: `${Math.round(seconds)}s`, warmup: `${Math.round(seconds / 10)}s` },
+});
+
+// M/M/c: C(4, 3.2) = .596432; W = 1 + C/(c − a) = 1 + .596432/.8 = 1.745541 (closed-form-mmk.test.ts).
+for (const [servers, rate, expected] of [
+  [1, 700, 1 / 0.3],
+  [4, 3200, 1.745541],
+] as const) {
+  test(`M/M/${servers} at ${rate}/s: a station of one queue`, async () => {
+    const { client, run } = open(rate, 600_000 / rate);
+    const services = { a: station('exponential', servers, 0) };
+    const requests = { r: { nodes: { a: { service: 'a', next: ['client'] } } } };
+    const { latency, instances } = await runServices({ ...input(services, requests, client), run });
+    assertNear('W', latency.mean / MS, expected, 0.02);
+    assertNear('utilisation', instances[0].utilisation, rate / 1000 / servers, 0.01);
+  });
+}
+
+// Tandem: by Burke's theorem two M/M/1 one after the other, W = 1/(1 − .6) + 1/(1 − .6) = 5; both sojourn times are exponential and
+// independent, so the sum is Erlang-2 of rate .4: its median is 1.67835/.4 = 4.19587.
+test('tandem of two M/M/1 at .6', async () => {
+  const { client, run } = open(600, 1000);
+  const services = { a: station('exponential', 1, 0), b: station('exponential', 1, 1) };
+  const requests = {
+    r: { nodes: { a: { service: 'a', next: ['b'] }, b: { service: 'b', next: ['client'] } } },
+  };
+  const { latency, instances } = await runServices({ ...input(services, requests, client), run });
+  assertNear('W', latency.mean / MS, 5, 0.02);
+  assertNear('median', latency.quantile(0.5) / MS, 4.19587, 0.02);
+  for (const { residence } of instances) assertNear('W of a station', residence.mean / MS, 2.5, 0.02);
+});
+
+// Feedback, as a Kelly network: with probability 1/2 a request visits a and b once, else twice. Each visit is counted: Λ = 1.5 λ at both,
+// and at λ = .4 each is an M/M/1 at .6: W = 1.5 (2.5 + 2.5) = 7.5 although neither arrival process is Poisson.
+test('feedback: Jackson network with requests that come back', async () => {
+  const { client, run } = open(400, 1500);
+  const services = { a: station('exponential', 1, 0), b: station('exponential', 1, 1) };
+  const requests = {
+    once: {
+      probability: 0.5,
+      nodes: { a: { service: 'a', next: ['b'] }, b: { service: 'b', next: ['client'] } },
+    },
+    twice: {
+      probability: 0.5,
+      nodes: {
+        a: { service: 'a', next: ['b'] },
+        b: { service: 'b', next: ['a2'] },
+        a2: { service: 'a', next: ['b2'] },
+        b2: { service: 'b', next: ['client'] },
+      },
+    },
+  };
+  const {
+    latency,
+    instances,
+    requests: kinds,
+  } = await runServices({ ...input(services, requests, client), run });
+  assertNear('W', latency.mean / MS, 7.5, 0.02);
+  assertNear('W of those that come once', kinds[0].latency.mean / MS, 5, 0.02);
+  for (const { utilisation } of instances) assertNear('utilisation', utilisation, 0.6, 0.01);
+});
+
+/** n leaves in parallel, k of them ten times slower, all with cores to spare; the last reply ends the request. */
+function forkJoin(n: number, slow: number, rate_per_s: number): ServicesInput {
+  const leaf = (i: number) => station(i < slow ? 'slow' : 'exponential', i < slow ? 6 : 3, 1 + 6 * i);
+  const leaves = Array.from({ length: n }, (_, i) => `leaf-${i}`);
+  const { client, run } = open(rate_per_s, 20_000 / rate_per_s);
+  return {
+    machines: { host: { cores: 4096 } },
+    models: {
+      exponential: modelOf({ serve: exponential }),
+      slow: modelOf({ serve: { time: { exponential: '10ms' } } }),
+      root: modelOf({ split: { time: '1ns' } }),
+    },
+    services: {
+      root: station('root', 1, 0),
+      ...Object.fromEntries(leaves.map((name, i) => [name, leaf(i)])),
+    },
+    requests: {
+      all: {
+        entry: 'root',
+        nodes: {
+          root: { service: 'root', next: leaves },
+          ...Object.fromEntries(leaves.map((name) => [name, { service: name, next: ['client'] }])),
+        },
+      },
+    },
+    client,
+    run,
+  };
+}
+
+// The slowest of n independent exponentials: F(t) = (1 − e^−t)^(n−k) (1 − e^−t/10)^k.
+for (const [n, slow, mean, p99] of [
+  [5, 0, 2.284, 6.211],
+  [100, 0, 5.188, 9.205],
+  [100, 1, 11.183, 46.052],
+  [100, 5, 22.853, 62.106],
+  [100, 10, 29.291, 69.032],
+] as const) {
+  test(`tail at scale: ${n} leaves, ${slow} slow: mean ${mean} ms, p99 ${p99} ms`, async () => {
+    const { latency } = await runServices(forkJoin(n, slow, 20));
+    assertNear('mean', latency.mean / MS, mean, 0.02);
+    assertNear('p99', latency.quantile(0.99) / MS, p99, 0.05);
+  });
+}
+
+/** One thread with one stage that takes several calls at once. */
+function batches(take: Stages[string]['take'], rate_per_s: number): ServicesInput {
+  const { client, run } = open(rate_per_s, 400_000 / rate_per_s);
+  return {
+    machines: { host: { cores: 1 } },
+    models: { batch: modelOf({ serve: { ...exponential, take } }) },
+    services: { a: { model: 'batch', instances: { a: { machine: 'host', threads: 1, cores: '0' } } } },
+    requests: { r: { nodes: { a: { service: 'a', next: ['client'] } } } },
+    client,
+    run,
+  };
+}
+
+// Bulk service of up to K: with n waiting beside the batch, p_n = p_0 r^n, r the root in (0, 1) of μ r^(K+1) − (λ + μ) r + λ = 0, and the
+// server idles with μ p_0/λ. So p_0 = 1/(1/(1 − r) + μ/λ), Lq = p_0 r/(1 − r)², W = Lq/λ + 1/μ. For K = ∞, r = λ/(λ + μ).
+for (const [take, k, rate] of [
+  ['all', Number.POSITIVE_INFINITY, 3],
+  [{ first: 2 }, 2, 1.5],
+  [{ first: 4 }, 4, 3],
+] as const) {
+  test(`bulk service of up to ${k} calls at ${rate} per service time`, async () => {
+    let [low, high] = [1e-9, 1 - 1e-9];
+    for (let i = 0; i < 100; i++) {
+      const r = (low + high) / 2;
+      if (r ** (k + 1) - (rate + 1) * r + rate > 0) low = r;
+      else high = r;
+    }
+    const p0 = 1 / (1 / (1 - low) + 1 / rate);
+    const expected = (p0 * low) / (1 - low) ** 2 / rate + 1;
+    const { latency } = await runServices(batches(take, rate * 1000));
+    assertNear('W', latency.mean / MS, expected, 0.02);
+  });
+}
+
+// Closed network, exact mean value analysis: R_n = S (1 + Q_(n−1)) at each station, X_n = n/(Z + Σ R), Q = X R. N = 8 clients,
+// Z = 4, stations of S = 1 and S = 1: R_8 and X_8 computed below.
+test('closed loop of 8 clients that think: mean value analysis', async () => {
+  let queue = [0, 0];
+  let throughput = 0;
+  for (let n = 1; n <= 8; n++) {
+    const response = queue.map((q) => 1 + q);
+    throughput = n / (4 + response[0] + response[1]);
+    queue = response.map((r) => throughput * r);
+  }
+  const services = { a: station('exponential', 1, 0), b: station('exponential', 1, 1) };
+  const requests = {
+    r: { nodes: { a: { service: 'a', next: ['b'] }, b: { service: 'b', next: ['client'] } } },
+  };
+  const { latency, completed, end_ns } = await runServices({
+    ...input(services, requests, { loop: 'closed', clients: 8, think: { exponential: '4ms' } }),
+    run: { duration: '400s', warmup: '1s' },
+  });
+  assertNear('throughput', completed / (end_ns / MS), throughput, 0.02);
+  assertNear('R', latency.mean / MS, 8 / throughput - 4, 0.02);
+});
+
+// Non-preemptive priorities (Cobham): W0 = ρ (exponential, S = 1), wait of the first class W0/(1 − ρ1), of the second W0/((1 − ρ1)(1 − ρ)).
+// ρ1 = .3, ρ2 = .4: .7/.7 = 1 and .7/(.7 · .3) = 3.3333.
+test('priority stages: calls of the first stage by priority wait less', async () => {
+  const { client, run } = open(700, 1500);
+  const resolved = resolveServices(
+    servicesSchema.parse({
+      machines: { host: { cores: 1 } },
+      models: { two: modelOf({ low: exponential, high: exponential }) },
+      services: { a: { model: 'two', instances: { a: { machine: 'host', threads: 1, cores: '0' } } } },
+      requests: {
+        high: { probability: 3 / 7, nodes: { a: { service: 'a', from: 'high', next: ['client'] } } },
+        low: { probability: 'rest', nodes: { a: { service: 'a', from: 'low', next: ['client'] } } },
+      },
+      client,
+      run,
+    }),
+  );
+  // A file can't say that a visit ends within its path; then the two stages are two classes.
+  const [first, second] = resolved.requests;
+  const { requests: kinds } = await simulateServices({
+    ...resolved,
+    requests: [first, { ...second, nodes: [{ ...second.nodes[0], last_stage: 0 }] }],
+  });
+  const [high, low] = kinds;
+  assertNear('W of the first class', high.latency.mean / MS, 2, 0.03);
+  assertNear('W of the second class', low.latency.mean / MS, 1 + 0.7 / 0.21, 0.03);
+});
+
+test('a run is the same whatever ran before', async () => {
+  const small = forkJoin(5, 1, 20);
+  const [first, second] = [await runServices(small), await runServices(small)];
+  assert.equal(first.latency.sum, second.latency.sum);
+  assert.is(first.events, second.events);
+});
+
+test.run();
