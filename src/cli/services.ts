@@ -1,4 +1,4 @@
-// vtime services check | convert | graph | profile import | schema
+// vtime services run | check | convert | graph | profile import | schema
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
@@ -12,6 +12,7 @@ import { checkPath, loadServices } from '../services/load.js';
 import { importProfiles } from '../services/profile/import.js';
 import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
+import { servicesRunCommand } from './services-run.js';
 
 const MODEL = 'services file in YAML or JSON, or a folder of µqSim';
 
@@ -120,8 +121,9 @@ function profileCommand(): Command {
 
 export function servicesCommand(): Command {
   const command = new Command('services').description(
-    'microservices: check, convert and describe their models',
+    'microservices: run, check, convert and draw their models',
   );
+  command.addCommand(servicesRunCommand());
   command
     .command('check')
     .description('find everything that is wrong with models, or probably not meant, with file and place')

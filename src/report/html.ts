@@ -7,9 +7,8 @@ import { type Finding, findings } from './findings.js';
 import { countRange, largeCount, milliseconds, plural, seedList } from './format.js';
 import { type HeatMap, heatMaps } from './heatmap.js';
 import { escapeHtml, tableHtml } from './markup.js';
-import type { Figure } from './panels.js';
+import { figureHtml, page, paragraph, section } from './page.js';
 import { provenanceFacts, statementsOf } from './provenance.js';
-import { STYLE } from './style.js';
 import { MEASURES, type Summary } from './summary.js';
 import {
   assignmentTable,
@@ -20,24 +19,6 @@ import {
   uncalledFunctions,
 } from './tables.js';
 import { legendOfMarks } from './terminal.js';
-
-const paragraph = (text: string, name?: string): string =>
-  `<p${name === undefined ? '' : ` class="${name}"`}>${escapeHtml(text)}</p>`;
-
-function section(title: string, ...parts: string[]): string {
-  const body = parts.filter(Boolean).join('\n');
-  return body === '' ? '' : `<section>\n<h2>${escapeHtml(title)}</h2>\n${body}\n</section>`;
-}
-
-function figureHtml(figure: Figure | undefined): string {
-  if (figure === undefined) return '';
-  const legend = figure.legend.map(
-    ({ label, color, kind }) =>
-      `<li class="${kind}"><i style="background:${color}"></i>${escapeHtml(label)}</li>`,
-  );
-  const list = legend.length === 0 ? '' : `<ul class="legend">${legend.join('')}</ul>\n`;
-  return `<figure>\n${list}${figure.svg}\n<figcaption>${escapeHtml(figure.caption)}</figcaption>\n</figure>`;
-}
 
 /** Findings side by side: a row per topic, a column per scenario. Many scenarios come one below the other. */
 function findingsHtml(all: readonly Finding[]): string {
@@ -202,20 +183,5 @@ export async function htmlReport(summary: Summary): Promise<string> {
     ),
     section('Provenance', provenanceHtml(summary)),
   ];
-  const title = summary.name ?? 'vtime report';
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-${body.filter(Boolean).join('\n')}
-</main>
-</body>
-</html>
-`;
+  return page(summary.name ?? 'vtime report', body);
 }

@@ -1,0 +1,117 @@
+// The summary of a services run as text.
+
+import { fixed, share, significant } from '../../report/format.js';
+import type { Estimate } from '../../report/statistics.js';
+import { busiest, type Knee, type PointSummary, QUANTILES, type RunSummary } from './summary.js';
+
+/** "0.3587 ± 0.0012": the half-width to the digits of the mean. */
+export function estimateText(value: Estimate | undefined, digits = 4): string {
+  if (value === undefined || !Number.isFinite(value.mean)) return '–';
+  const text = significant(value.mean, digits);
+  if (value.half === undefined || !Number.isFinite(value.half)) return text;
+  const decimals = text.split('.')[1]?.length ?? 0;
+  return `${text} ± ${fixed(value.half, decimals)}`;
+}
+
+export const loadText = ({ load, unit }: Pick<PointSummary, 'load' | 'unit'>): string =>
+  Number.isFinite(load) ? fixed(load, Number.isInteger(load) ? 0 : 1) + (unit === '/s' ? '/s' : '') : 'own';
+
+/** Columns padded to the widest cell; the first ones are text. */
+function aligned(rows: readonly string[][], texts: number): string {
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
+  const line = (row: string[]) =>
+    row.map((cell, i) => (i < texts ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
+}
+
+function pointRows(points: readonly PointSummary[], several: boolean): string[][] {
+  const unit = points.some(({ unit: own }) => own === 'clients') ? 'clients' : 'load';
+  const header = [
+    ...(several ? ['scheduler'] : []),
+    unit,
+    'throughput/s',
+    'mean ms',
+    ...QUANTILES.map((q) => `p${Number((100 * q).toPrecision(4))} ms`),
+    'busiest',
+    'used',
+  ];
+  return [
+    header,
+    ...points.map((point) => {
+      const top = busiest(point);
+      return [
+        ...(several ? [point.scheduler] : []),
+        loadText(point),
+        estimateText(point.throughput_per_s, 5),
+        estimateText(point.mean_ms),
+        ...QUANTILES.map((q) => (point.unsupported.includes(q) ? '–' : estimateText(point.quantiles_ms[q]))),
+        top?.name ?? '–',
+        top === undefined ? '–' : share(top.utilisation),
+      ];
+    }),
+  ];
+}
+
+function tierRows(points: readonly PointSummary[]): string[][] {
+  return [
+    ['load', 'tier', 'cores', 'used', 'visits/request', 'mean ms', 'p99 ms'],
+    ...points.flatMap((point) =>
+      point.tiers.map((tier, i) => [
+        i === 0 ? loadText(point) : '',
+        tier.name,
+        String(tier.cores),
+        tier.utilisation === undefined ? '–' : share(tier.utilisation.mean),
+        significant(tier.visits, 4),
+        estimateText(tier.mean_ms),
+        estimateText(tier.p99_ms),
+      ]),
+    ),
+  ];
+}
+
+export function kneeText(
+  { scheduler, sustained, saturated, capacity, bottleneck }: Knee,
+  several: boolean,
+): string {
+  const who = several ? `${scheduler}: ` : '';
+  if (sustained === undefined)
+    return `${who}every load is beyond saturation; at most ${fixed(capacity, 0)}/s get through`;
+  if (saturated === undefined)
+    return `${who}no saturation up to ${fixed(sustained, 0)}/s; busiest: ${bottleneck}`;
+  return `${who}saturates between ${fixed(sustained, 0)} and ${fixed(saturated, 0)}/s, at ${bottleneck}; at most ${fixed(capacity, 0)}/s get through`;
+}
+
+/** Tables of all points and of their tiers, and where the load saturates. */
+export function runText(summary: RunSummary): string {
+  const { points, knees } = summary;
+  const several = new Set(points.map(({ scheduler }) => scheduler)).size > 1;
+  // The tiers of one point, or of the highest load that each scheduler sustains.
+  const shown =
+    points.length === 1
+      ? points
+      : points.filter((point) =>
+          knees.some(({ scheduler, sustained }) => point.scheduler === scheduler && point.load === sustained),
+        );
+  const [{ seeds, measured, unsupported }] = points;
+  const notes = [
+    `n = ${seeds.length} replication${seeds.length === 1 ? '' : 's'}${seeds.length === 1 ? '' : '; ± 95 % intervals (Student’s t; quantiles by jackknife of merged histograms)'}`,
+    ...(unsupported.length > 0 ? [`–: fewer than ten of ${fixed(measured, 0)} requests lie beyond it`] : []),
+    ...points
+      .filter(({ outcomes }) =>
+        Object.keys(outcomes).some((outcome) => outcome !== 'completed' && outcome !== 'horizon'),
+      )
+      .map(
+        (point) =>
+          `${loadText(point)}: ${Object.entries(point.outcomes)
+            .map(([outcome, n]) => `${n} ${outcome}`)
+            .join(', ')}`,
+      ),
+  ];
+  return [
+    aligned(pointRows(points, several), several ? 1 : 0),
+    ...(shown.length === 0 ? [] : ['\n', aligned(tierRows(shown), 2)]),
+    ...knees.map((knee) => `\n${kneeText(knee, several)}\n`),
+    '\n',
+    ...notes.map((note) => `${note}\n`),
+  ].join('');
+}
