@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { mistakesIn, ONE_JOB, refuses, refusesStep } from './support/mistakes.js';
+import { mistakesIn, ONE_JOB, refuses } from './support/mistakes.js';
 
 test('machine', () => {
   assert.match(
@@ -58,10 +58,6 @@ test('policy', () => {
   refuses(
     'machine: ideal-2\npolicy: {name: central, cpu: 2}',
     '2:30 policy.cpu: the machine has CPUs 0-1, not 2',
-  );
-  refusesStep(
-    '{affinity: "0", task: job}',
-    '33 workload.tasks[0].program[0].task: "job" is in the fair class; only ext tasks can be restricted by another',
   );
   refuses('policy: evdf', '1:9 policy: unknown policy "evdf"; did you mean "eevdf"?');
   refuses('policy: {name: domain}', '1:16 policy.name: unknown policy "domain"; did you mean "domains"?');

@@ -206,7 +206,7 @@ export function onPeriod(r: u32): void {
 
 /**
  * distribute_cfs_runtime(): each gets what makes its runtime positive, a single ns more than its debt; with exact expiry,
- * where nobody has a debt and a ns would only be lost, a slice.
+ * where nobody has a debt and a ns would only be lost, a slice, if it has tasks to use it.
  */
 function distribute(r: u32): void {
   let g = load<u32>(r, CGROUP_THROTTLED);
@@ -218,10 +218,11 @@ function distribute(r: u32): void {
     const next = load<u32>(g, GROUP_NEXT);
     const pool = load<u64>(r, CGROUP_RUNTIME) as i64;
     const left = load<i64>(g, GROUP_RUNTIME);
-    const amount = min(pool, (exact ? slice : 1) - left);
+    const needsNone = exact && load<u32>(groupRq(g, load<u32>(g, GROUP_CPU)), RQ_NR_ENTITIES) == 0;
+    const amount = needsNone ? 0 : min(pool, (exact ? slice : 1) - left);
     store<u64>(r, (pool - amount) as u64, CGROUP_RUNTIME);
     store<i64>(g, left + amount, GROUP_RUNTIME);
-    if (left + amount > 0) {
+    if (needsNone || left + amount > 0) {
       unthrottle(g);
     } else {
       store<u32>(g, 0, GROUP_NEXT);

@@ -42,3 +42,5 @@ export const CPU_BALANCE: usize = CPUS + 256;
 /** It is leaving an idle state; schedule() runs at the idle-exit event. */
 export const CPU_WAKING: u32 = 1;
 export const CPU_OFFLINE: u32 = 2;
+/** What it runs may no longer be allowed here: schedule() looks (kernel/affinity.ts). */
+export const CPU_PUSHES: u32 = 4;

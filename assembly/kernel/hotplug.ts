@@ -4,21 +4,21 @@
 // nowhere else may then run everywhere (select_fallback_rq()). A sched_ext policy without cpu_online() and cpu_offline()
 // is ejected, with the request to load it anew: its tasks become fair. The native policies have neither.
 
-import { CLASS_REALTIME, EVENT_ONLINE } from '../abi';
+import { EVENT_ONLINE } from '../abi';
 import { fail, FAIL_WHEEL } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, TASK_SHIFT } from '../core/layout';
 import { deliver, DELIVERY_MACHINE } from '../workload/delivery';
 import { CPU_CURR } from './cpu';
 import { resched } from './events';
 import { extEnabled } from './ext';
-import { fairDequeue, fairEnqueue, fairSelectCpu, fairWakeupPreempt } from './fair';
+import { fairDequeue, fairSelectCpu } from './fair';
 import { cpuRq, RQ_OLDEST, RQ_PUSH_CPU, SE_NEWER } from './fairrq';
 import { fallBackToFair } from './fallback';
 import { maskAddress, maskClear, maskFirstAnd, maskSet, maskTest } from './mask';
 import { domainsInit } from './scheddomain';
 import { updateCurr } from './charge';
-import { taskMove, wakeIdleCpu } from './wakeup';
-import { STATE_FREE, TASK_CLASS, TASK_MASK, TASK_STATE, taskSlots } from './task';
+import { fairArrives, taskMove } from './wakeup';
+import { STATE_FREE, TASK_MASK, TASK_STATE, taskSlots } from './task';
 
 const EVENT_BYTES: u32 = 32;
 let events: usize = 0;
@@ -65,10 +65,7 @@ function offline(cpu: u32): void {
       updateCurr(to << CPU_SHIFT);
       fairDequeue(t, cpu, false);
       taskMove(t, to);
-      if (fairEnqueue(t, to, false, false)) {
-        if (load<u32>(to << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(to);
-        else if (load<u8>(load<u32>(to << CPU_SHIFT, CPU_CURR), TASK_CLASS) != CLASS_REALTIME) fairWakeupPreempt(to, t);
-      }
+      fairArrives(t, to, false, false);
     }
     t = newer;
   }

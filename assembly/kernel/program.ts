@@ -46,12 +46,13 @@ import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
 import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
 import { draw64, entityKey, mulQ32 } from '../core/random';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
+import { setAffinity } from './affinity';
 import { BARRIER_SIGNALLED, barrierAddWaiter, barrierRelease } from './barrier';
 import { CPU_WORK_BEGIN } from './cpu';
 import { detailing, recordDetail } from './decisions';
 import { now, timerSet } from './events';
 import { explainAttach, explainDetach, explainedJob, explainedTask } from './explain';
-import { extSetAffinity, extYield } from './ext';
+import { extYield } from './ext';
 import { fairYield } from './fair';
 import { barrier, disownJob, fork, join, leaveChildren, leaveParent } from './family';
 import { fluid } from './fluid';
@@ -374,12 +375,6 @@ function refuse(c: u32, t: u32): u32 {
 @inline
 function isMember(t: u32): bool {
   return load<u8>(t, TASK_STATE) != STATE_FREE && (load<u16>(t, TASK_FLAGS) & FLAG_MEMBER) != 0;
-}
-
-/** Another task's mask. The host lets ext tasks only be restricted from outside. */
-function setAffinity(t: u32, mask: u32): void {
-  if (load<u8>(t, TASK_CLASS) == CLASS_EXT) extSetAffinity(t, mask);
-  else store<u32>(t, mask, TASK_MASK);
 }
 
 // @ts-ignore: decorator

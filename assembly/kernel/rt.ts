@@ -171,13 +171,16 @@ function pull(cpu: u32): void {
 /** The CPU has gone offline: its tasks go to where they would wake up. */
 function evacuate(cpu: u32): void {
   for (let t = load<u32>(cpu << RT_SHIFT, RT_FIRST); t != 0; t = load<u32>(cpu << RT_SHIFT, RT_FIRST)) {
-    const to = rtSelectCpu(t, cpu);
-    remove(t, cpu);
-    taskMove(t, to);
-    rtEnqueue(t, to);
-    if (load<u32>(to << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(to);
-    else rtWakeupPreempt(t, to);
+    rtMove(t, cpu, rtSelectCpu(t, cpu));
   }
+}
+
+export function rtMove(t: u32, from: u32, to: u32): void {
+  remove(t, from);
+  taskMove(t, to);
+  rtEnqueue(t, to);
+  if (load<u32>(to << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(to);
+  else rtWakeupPreempt(t, to);
 }
 
 /** What of the class runs next, 0 if nothing, or if others have their turn. */

@@ -30,6 +30,7 @@ import { cpuMhz } from '../machine/frequency';
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode } from '../machine/topology';
 import { noteQuota } from './bandwidth';
+import { pushMisplaced } from './affinity';
 import { armCompletion, chargeInit, progress, updateCurr } from './charge';
 import {
   CPU_COLD_NS,
@@ -39,6 +40,7 @@ import {
   CPU_MHZ,
   CPU_MIGRATIONS,
   CPU_OVERHEAD_NS,
+  CPU_PUSHES,
   CPU_SWITCHES,
   CPU_WAKING,
   CPU_WORK_BEGIN,
@@ -67,6 +69,7 @@ import {
   MODE_SPIN,
   STATE_DEAD,
   TASK_CLASS,
+  TASK_CPU,
   TASK_EXEC_START,
   TASK_FLAGS,
   TASK_JOB,
@@ -232,6 +235,7 @@ export function schedule(cpu: u32): void {
     }
     maskClear(RESCHED_MASK, cpu);
     if (turnsInCircles(cpu, prev)) return;
+    if ((load<u32>(c, CPU_FLAGS) & CPU_PUSHES) != 0) pushMisplaced(cpu, prev);
     dispatched = false;
     const next = pickNext(cpu, prev);
     if (next != prev) {
@@ -271,7 +275,7 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
   if (load<u8>(prev, TASK_CLASS) == CLASS_EXT) extPutPrev(cpu, prev, next);
   else if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) {
     fairPutPrev(cpu, prev, next != 0 && load<u8>(next, TASK_CLASS) == CLASS_FAIR ? next : 0);
-    if (grouping && (flags & FLAG_QUEUED) != 0) noteQuota(prev, cpu);
+    if (grouping && (flags & FLAG_QUEUED) != 0) noteQuota(prev, load<u32>(prev, TASK_CPU));
   }
   if (load<u8>(prev, TASK_STATE) == STATE_DEAD) {
     count(EXITED_CPU, load<u64>(prev, TASK_SUM_EXEC));

@@ -91,7 +91,13 @@ function activate(t: u32, cpu: u32, wakeup: bool): void {
     else rtWakeupPreempt(t, cpu);
     return;
   }
-  if (!fairEnqueue(t, cpu, wakeup, !wakeup)) noteQuota(t, cpu);
+  fairArrives(t, cpu, wakeup, !wakeup);
+}
+
+/** A fair task joins a run queue, whose current task has been charged, and gets the CPU if it should have it before that. */
+export function fairArrives(t: u32, cpu: u32, wakeup: bool, initial: bool): void {
+  const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
+  if (!fairEnqueue(t, cpu, wakeup, initial)) noteQuota(t, cpu);
   else if (curr == 0) wakeIdleCpu(cpu);
   else if (load<u8>(curr, TASK_CLASS) == CLASS_EXT) resched(cpu);
   else if (load<u8>(curr, TASK_CLASS) == CLASS_FAIR) fairWakeupPreempt(cpu, t);

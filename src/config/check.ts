@@ -225,25 +225,6 @@ export function checkWorkload(workload: Workload, mistakes: Mistakes): void {
   });
 }
 
-/** Only ext tasks can be restricted by another task: a running fair task has no migration thread to move it. */
-export function checkAffinityTargets(
-  workload: Workload,
-  classOf: (name: string) => 'ext' | 'fair' | 'realtime' | undefined,
-  mistakes: Mistakes,
-): void {
-  for (const { steps, path } of programsOf(workload)) {
-    walkSteps(steps, path, (step, at) => {
-      if (typeof step === 'string' || !('affinity' in step) || step.task === undefined) return;
-      if (classOf(step.task) === 'fair') {
-        mistakes.add(
-          [...at, 'task'],
-          `"${step.task}" is in the fair class; only ext tasks can be restricted by another`,
-        );
-      }
-    });
-  }
-}
-
 /** Whether a task can keep the system busy for good, so that only a limit ends a run without arrivals. */
 export function runsForever(workload: Workload): boolean {
   return workload.tasks.some(

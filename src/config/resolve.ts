@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { VtimeError } from '../errors.js';
-import { checkAffinityTargets, checkWorkload, programHas, runsForever } from './check.js';
+import { checkWorkload, programHas, runsForever } from './check.js';
 import { checkWaits } from './check-waits.js';
 import { loadMachine, type Machine } from './machine.js';
 import { ConfigError, Mistakes, placesOf } from './mistakes.js';
@@ -307,7 +307,6 @@ export function resolveConfig(config: Config): ResolvedConfig {
     mistakes,
   };
   const tasks = workload.tasks.map((task, i) => resolveTask(task, ['workload', 'tasks', i], placement));
-  checkAffinityTargets(workload, (name) => tasks.find((task) => task.name === name)?.class, mistakes);
   const arrivals = workload.arrivals.map(({ spawn, ...source }, i) => ({
     ...source,
     ...(source.clients === undefined ? {} : { think: source.think ?? '0s' }),
