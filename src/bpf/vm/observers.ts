@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ResolvedConfig } from '../../config/schema.js';
 import { VtimeError } from '../../errors.js';
+import { loaderInput } from '../loader-input.js';
 import { loaderRecords } from '../recording/records.js';
 import type { RecordingColumns, RecordingInfo } from '../recording/schema.js';
 import { TRACEPOINTS, tracepointRows } from '../recording/tracepoints.js';
 import type { Observer } from './initramfs.js';
 import { type FetchOptions, fetchLoaderLibraries, type KernelKind } from './packages.js';
-import { domainsInput } from './scheduler-input.js';
 import type { GuestWorkload } from './workload.js';
 
 const OBJECTS = fileURLToPath(new URL('../../../../bpf/objects/', import.meta.url));
@@ -133,7 +133,9 @@ async function extObserver(
 ): Promise<PreparedObserver> {
   const object = readFileSync(objectFile(scheduler));
   const loader = readFileSync(await buildLoader(options));
-  const input = `${domainsInput(config, workload.cpus, workload.cgroups)}${loaderLines.map((line) => `${line}\n`).join('')}`;
+  const name = scheduler.replace(RECORDING_SUFFIX, '').replace(SUFFIX, '').split('/').at(-1) ?? scheduler;
+  const told = loaderInput(name, config, workload.cpus, workload.cgroups);
+  const input = `${told}${loaderLines.map((line) => `${line}\n`).join('')}`;
   return {
     kernel: 'ext',
     observer: {
@@ -146,7 +148,7 @@ async function extObserver(
       ],
     },
     about: {
-      scheduler: scheduler.replace(RECORDING_SUFFIX, '').replace(SUFFIX, '').split('/').at(-1) ?? scheduler,
+      scheduler: name,
       object_sha256: createHash('sha256').update(object).digest('hex'),
       loader_input: input,
     },

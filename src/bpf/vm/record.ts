@@ -2,6 +2,7 @@
 
 import type { ResolvedConfig } from '../../config/schema.js';
 import { VtimeError } from '../../errors.js';
+import { twinOf } from '../loader-input.js';
 import type { Recording } from '../recording/schema.js';
 import { boot, GuestError } from './boot.js';
 import { buildInitramfs } from './initramfs.js';
@@ -40,31 +41,21 @@ const MEMORY_MB = 1024;
 const MEMORY_MB_PER_CPU = 40;
 
 /** The scheduler that decides as the policy of a config does. */
-const SCHEDULERS: Record<string, string> = {
-  domains: 'domains',
-  'domains-as-coded': 'domains',
-  'global-fifo': 'fifo',
-  'global-vtime': 'vtime',
-  'five-level': 'fivelevel',
-  central: 'central',
-  eevdf: 'eevdf',
-};
-
-function schedulerOf({ policy }: ResolvedConfig): string {
-  const scheduler = SCHEDULERS[policy.name];
+function schedulerOf({ policy }: ResolvedConfig, cpus: number): string {
+  const scheduler = policy.name === 'eevdf' ? policy.name : twinOf(policy, cpus)?.object;
   if (scheduler !== undefined) return scheduler;
   throw new VtimeError('vm_scheduler', `no real scheduler decides as policy ${policy.name} does`, {
     path: 'policy.name',
     value: policy.name,
-    expected: `${Object.keys(SCHEDULERS).join(', ')}, or --scheduler`,
+    expected: 'a policy that has one (bpf/README.md), eevdf, or --scheduler',
   });
 }
 
 /** Fetches what is missing, boots, runs the workload and returns its recording. */
 export async function recordKernel(options: RecordOptions): Promise<Recorded> {
   const { config, exact = true, cache = cacheFolder(), signal, say } = options;
-  const scheduler = options.scheduler ?? schedulerOf(config);
   const workload = guestWorkload(config);
+  const scheduler = options.scheduler ?? schedulerOf(config, workload.cpus);
   const fetching = { cache, ...(signal && { signal }), ...(say && { say }) };
   const {
     kernel: kind,
