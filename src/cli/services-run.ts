@@ -1,14 +1,19 @@
 // vtime services run: a model under one load or many.
 
+import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
 import { loadServices } from '../services/load.js';
+import { COMPARISON_HEADER, compare, comparisonRows } from '../services/report/compare.js';
+import { servicesReport } from '../services/report/html.js';
+import { type ReferencePoint, readReference } from '../services/report/reference.js';
 import { runServices } from '../services/run/index.js';
 import { runJson } from '../services/run/json.js';
 import { parseLoads } from '../services/run/loads.js';
 import { runText } from '../services/run/terminal.js';
+import type { Services } from '../services/schema.js';
 import { progressBar } from './progress.js';
-import { interruptible, type OutputOptions, workersOption } from './shared.js';
+import { interruptible, type OutputOptions, table, workersOption } from './shared.js';
 
 interface ServicesRunOptions extends OutputOptions {
   qps?: string;
@@ -22,6 +27,7 @@ interface ServicesRunOptions extends OutputOptions {
   scheduler?: string[];
   workers?: number;
   out?: string;
+  reference?: string;
 }
 
 function wholeOption(flags: string, description: string, minimum: number): Option {
@@ -36,16 +42,25 @@ function wholeOption(flags: string, description: string, minimum: number): Optio
   });
 }
 
+/** `FILE:KEY`, or what the model names. */
+function referenceOf(given: string | undefined, own: Services['reference']): ReferencePoint[] {
+  if (given === undefined) return own === undefined ? [] : readReference(own.file, own.key);
+  const at = given.lastIndexOf(':');
+  if (at > 0) return readReference(given.slice(0, at), given.slice(at + 1));
+  throw new VtimeError('usage', `--reference is "${given}"`, { value: given, expected: 'FILE:KEY' });
+}
+
 async function run(path: string, options: ServicesRunOptions): Promise<void> {
-  const { qps, clients, scheduler, workers, json, quiet, out: _out, ...rest } = options;
+  const { qps, clients, scheduler, workers, json, quiet, out, reference: given, ...rest } = options;
   if (qps !== undefined && clients !== undefined) {
     throw new VtimeError('usage', '--qps and --clients: a loop is open or closed', {
       expected: 'one of them',
     });
   }
   const services = loadServices(path);
+  const reference = referenceOf(given, services.reference);
   const bar = progressBar(quiet);
-  const { summary } = await interruptible((signal) =>
+  const { plan, summary } = await interruptible((signal) =>
     runServices(
       services,
       {
@@ -58,6 +73,13 @@ async function run(path: string, options: ServicesRunOptions): Promise<void> {
     ).finally(() => bar.stop()),
   );
   process.stdout.write(json ? `${JSON.stringify(runJson(summary), null, 2)}\n` : runText(summary));
+  const rows = comparisonRows(compare(summary, reference));
+  if (!json && rows.length > 0)
+    process.stdout.write(`\nbeside the reference\n${table([COMPARISON_HEADER, ...rows])}`);
+  if (out !== undefined) {
+    writeFileSync(out, await servicesReport(plan, summary, reference));
+    if (!quiet) process.stderr.write(`${out}\n`);
+  }
   const failed = summary.points.some(
     ({ outcomes }) => outcomes.stalled !== undefined || outcomes.deadlocked !== undefined,
   );
@@ -95,6 +117,10 @@ export function servicesRunCommand(): Command {
     )
     .addOption(workersOption())
     .option('-o, --out <file>', 'HTML report with load–latency curves and tiers')
+    .option(
+      '--reference <file:key>',
+      'measured curves to show and compare with, like data/uqsim/reference.json:3tier',
+    )
     .option('--json', 'print the summary as JSON on stdout')
     .option('--quiet', 'print nothing but results and errors')
     .action(run);
