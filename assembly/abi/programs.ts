@@ -58,6 +58,8 @@ export const OP_CONTROL: u32 = 19;
 export const OP_AFFINITY: u32 = 20;
 /** Go to a with probability value (fraction of 2^32). */
 export const OP_BRANCH: u32 = 21;
+/** A thread of a service: hand on what it has served, take the next batch and use the CPU for its time, or wait for calls; for ever. */
+export const OP_SERVE: u32 = 22;
 
 // ---- task templates (SECTION_TASKS) ---------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ import {
   OP_RECEIVE,
   OP_RUN,
   OP_SEND,
+  OP_SERVE,
   OP_SET,
   OP_SIGNAL,
   OP_SLEEP,
@@ -45,6 +46,7 @@ import { drawValue } from '../core/distribution';
 import { fail, FAIL_LIVELOCK, FAIL_PROGRAM } from '../core/failure';
 import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layout';
 import { draw64, entityKey, mulQ32 } from '../core/random';
+import { serviceNext } from '../services/timer';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
 import { setAffinity } from './affinity';
 import { BARRIER_SIGNALLED, barrierAddWaiter, barrierRelease } from './barrier';
@@ -302,6 +304,8 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
       store<u32>(t + (load<u16>(i, 2) << 2), operand(t, i) as u32, TASK_REGISTERS);
       return CONTINUE;
     }
+    case OP_SERVE:
+      return serve(c, t);
     case OP_BRANCH: {
       const index = load<u32>(t, TASK_DRAW);
       store<u32>(t, index + 1, TASK_DRAW);
@@ -362,6 +366,22 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
     default:
       return refuse(c, t);
   }
+}
+
+function serve(c: u32, t: u32): u32 {
+  updateCurr(c);
+  // It comes back here when the time is over, or when it is woken.
+  store<u32>(t, load<u32>(t, TASK_PC) - 1, TASK_PC);
+  const time = serviceNext(t, (c >> CPU_SHIFT) as i32);
+  if (time == u64.MAX_VALUE) {
+    deactivate(c, t, STATE_BLOCKED, STATE_IO);
+    return LEFT;
+  }
+  store<u64>(t, time * referenceMhz, TASK_WORK);
+  store<u8>(t, MODE_RUN, TASK_MODE);
+  if (fluid && load<u8>(t, TASK_CLASS) == CLASS_EXT) store<u8>(t, MODE_FLUID, TASK_MODE);
+  if (load<u64>(c, CPU_WORK_BEGIN) < now) store<u64>(c, now, CPU_WORK_BEGIN);
+  return TIMED;
 }
 
 /** The instruction makes no sense here: the run fails. */

@@ -555,7 +555,7 @@ function makeTask(record: u32, row: usize, ordinal: u32): u32 {
     store<u8>(t, CLASS_DEDICATED, TASK_CLASS);
     store<u16>(t, FLAG_BACKGROUND as u16, TASK_FLAGS);
   } else {
-    t = taskFromTemplate(template + (load<u32>(row, SVI_KIND) == KIND_THREADS ? 0 : ordinal), ordinal, NONE, NONE, entityKey(streamKey(param(P_SEED), PURPOSE_PROGRAM, template + 0x10000), ordinal));
+    t = taskFromTemplate(template + ordinal, 0, NONE, NONE, entityKey(streamKey(param(P_SEED), PURPOSE_PROGRAM, template + 0x10000), ordinal));
     if (t == 0) return 0;
     // It doesn't keep the run alive by itself, but it moves requests on.
     store<u16>(t, (load<u16>(t, TASK_FLAGS) & ~FLAG_BACKGROUND) as u16, TASK_FLAGS);

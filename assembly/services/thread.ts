@@ -402,12 +402,16 @@ export function threadDone(thread: u32): void {
 
 /** Scheduled: the thread has a CPU. Hands on what it served and takes the next batch; its time, u64.MAX_VALUE if there is none. */
 export function threadServe(thread: u32): u64 {
+  const critical = load<u32>(thread, THREAD_CRITICAL) != 0;
   if (load<u32>(thread, THREAD_BATCH) != 0) handOn(thread);
-  const state = load<u32>(thread, THREAD_STATE);
-  if (state != THREAD_BLOCKED) {
-    const stage = pick(thread);
-    if (stage != 0) return begin(thread, stage);
-    store<u32>(thread, THREAD_READY, THREAD_STATE);
+  if (critical) retryThreads(load<u32>(thread, THREAD_INSTANCE));
+  if (load<u32>(thread, THREAD_STATE) == THREAD_BLOCKED) return u64.MAX_VALUE;
+  const stage = pick(thread);
+  if (stage != 0) {
+    feed(thread);
+    return begin(thread, stage);
   }
+  store<u32>(thread, THREAD_READY, THREAD_STATE);
+  if (load<u32>(thread, THREAD_WAITING) != 0) starve(thread);
   return u64.MAX_VALUE;
 }

@@ -1,8 +1,5 @@
 // From resolved services to a model image: instances with their stages and queues, routes, network and client.
 
-import { configFrom } from '../config/load.js';
-import { machineOf, resolveConfig } from '../config/resolve.js';
-import type { ResolvedConfig } from '../config/schema.js';
 import { q32 } from '../config/units.js';
 import {
   CLIENT,
@@ -24,6 +21,7 @@ import {
 } from './encode.js';
 import { buildImage, Section } from './image.js';
 import { Model } from './model.js';
+import { addTemplates, coresLeft, Domains, type Platform, platformOf } from './services-platform.js';
 import { addTimings } from './services-times.js';
 
 /** The class of requests as a whole among the statistics classes. */
@@ -66,39 +64,23 @@ export interface EncodedServices extends EncodedModel {
   instances: readonly { name: string; service: number; machine: number; cores: number; threads: number }[];
 }
 
-/** The kernel and machine below: in dedicated mode one CPU that nothing uses. */
-function configOf(services: ResolvedServices): ResolvedConfig {
-  const { run, seed } = services;
-  return resolveConfig(
-    configFrom({
-      seed,
-      machine: 'ideal-1',
-      policy: 'eevdf',
-      kernel: { watchdog_timeout: '0s' },
-      // A config has something to run; here the services are it, and this is not encoded.
-      workload: { tasks: [{ name: 'services', program: [{ run: '1ns' }] }] },
-      run: {
-        horizon: run.duration_ns === 0 ? 'none' : `${run.duration_ns}ns`,
-        end: run.end,
-        limit: run.limit_ns === 0 ? 'none' : `${run.limit_ns}ns`,
-        warmup: run.warmup.method === 'fixed' ? `${run.warmup.ns}ns` : '0s',
-      },
-      output: { digest: false },
-    }),
-  );
-}
-
 export function encodeServices(services: ResolvedServices): EncodedServices {
-  const config = configOf(services);
-  const machine = machineOf(config);
+  const platform = platformOf(services);
+  const { config, machine } = platform;
   const model = new Model(machine.cpus.length);
   for (const [id, stride] of SECTIONS) model.sections.set(id, new Section(stride));
   for (const param of PARAMETERS_ABSENT) model.set(param, abi.NONE);
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
+  if (platform.firstCpu !== undefined) {
+    // Domains are those of the machines, and the program of every thread is one instruction.
+    model.sections.set(abi.SECTION_DOMAINS, new Section(8));
+    const program = model.section(abi.SECTION_PROGRAM);
+    program.u8(program.add(), 0, abi.OP_SERVE);
+  }
   const stats = model.addClass(END_TO_END, 'source');
-  const encoder = new ServicesEncoder(model, services);
+  const encoder = new ServicesEncoder(model, services, platform);
   const instances = encoder.encode(stats);
   const horizon_ns = BigInt(services.run.duration_ns);
   encodeRun(model, config, horizon_ns);
@@ -122,9 +104,14 @@ class ServicesEncoder {
   /** First core of each machine among all. */
   readonly #firstCore: number[] = [];
 
-  constructor(model: Model, services: ResolvedServices) {
+  readonly #platform: Platform;
+  readonly #domains: Domains | undefined;
+
+  constructor(model: Model, services: ResolvedServices, platform: Platform) {
     this.#model = model;
     this.#services = services;
+    this.#platform = platform;
+    if (platform.firstCpu !== undefined) this.#domains = new Domains(model, services, platform.firstCpu);
     const cores = model.section(abi.SECTION_SV_CORES);
     services.machines.forEach((machine, m) => {
       this.#firstCore.push(cores.count);
@@ -140,7 +127,7 @@ class ServicesEncoder {
         name,
         service,
         machine,
-        cores: execution.cores.length,
+        cores: coresLeft(this.#services, execution),
         threads: execution.kind === 'threads' ? execution.number : execution.cores.length,
       });
     for (const instance of instances) {
@@ -150,8 +137,10 @@ class ServicesEncoder {
         instance.execution,
         instance.frequency_mhz,
       );
+      const stats = this.#model.addClass(instance.name, 'source');
       const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
-      rows.u32(row, abi.SVI_STATS, this.#model.addClass(instance.name, 'source'));
+      rows.u32(row, abi.SVI_STATS, stats);
+      this.#tasks(row, { machine: instance.machine, execution: instance.execution, network: false, stats });
       note(instance.name, instance.service, instance.machine, instance.execution);
     }
     const used = new Set(instances.map(({ machine }) => machine));
@@ -163,6 +152,12 @@ class ServicesEncoder {
       const stack = models[network.stack];
       const instance = this.#instance(stackModel(stack, network), m, machine.network);
       this.#model.section(abi.SECTION_SV_INSTANCES).u32(instance, abi.SVI_STATS, abi.NONE);
+      this.#tasks(instance, {
+        machine: m,
+        execution: machine.network,
+        network: true,
+        stats: this.#networkStats(),
+      });
       rows.u32(row, abi.SVM_NETWORK, instance);
       note(`network of ${machine.name}`, NONE, m, machine.network);
     });
@@ -171,6 +166,23 @@ class ServicesEncoder {
     this.#client(stats);
     return all;
   }
+
+  /** Scheduled mode: the tasks of an instance. */
+  #tasks(
+    row: number,
+    where: { machine: number; execution: ResolvedExecution; network: boolean; stats: number },
+  ): void {
+    if (this.#domains === undefined) return;
+    const first = addTemplates(this.#model, this.#services, this.#platform, this.#domains, where);
+    this.#model.section(abi.SECTION_SV_INSTANCES).u32(row, abi.SVI_TEMPLATE, first);
+  }
+
+  /** One statistics class for the tasks of all network stacks. */
+  #networkStats(): number {
+    this.#network ??= this.#domains === undefined ? abi.NONE : this.#model.addClass('network', 'tasks');
+    return this.#network;
+  }
+  #network: number | undefined;
 
   #list(numbers: readonly number[]): number {
     const lists = this.#model.section(abi.SECTION_SV_LISTS);

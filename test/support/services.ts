@@ -48,17 +48,22 @@ export interface ReleaseRun {
   seconds: number;
   compat?: ('B1-mongo-rescaling' | 'B2-probability-off-by-one' | 'B12-ties-reversed')[];
   seed?: number;
+  scheduled?: ServicesInput['scheduled'];
 }
 
 /** Runs the folder of a series of reference.json. */
 export function runRelease(
   series: string,
-  { kqps, seconds, compat = [], seed = 1 }: ReleaseRun,
+  { kqps, seconds, compat = [], seed = 1, scheduled }: ReleaseRun,
 ): Promise<ServicesResult> {
   const services = loadServices(new URL(FOLDERS[series] ?? series, DATA).pathname);
   services.client = { ...services.client, load: `${kqps * 1000}/s`, connections: 320 };
   services.network = { ...services.network, client_latency: '65us' };
   services.run = { ...services.run, duration: `${seconds}s` };
+  if (scheduled !== undefined) {
+    services.mode = 'scheduled';
+    services.scheduled = servicesSchema.shape.scheduled.parse(scheduled);
+  }
   return simulateServices(resolveServices({ ...services, seed, compat }));
 }
 

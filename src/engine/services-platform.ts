@@ -1,0 +1,206 @@
+// What runs below services: in dedicated mode nothing but timers; in scheduled mode one simulated kernel with the CPUs of all machines
+// in use, each machine a package of its own, threads and network stacks being tasks of it.
+
+import { configFrom } from '../config/load.js';
+import type { Machine } from '../config/machine.js';
+import { domainCount } from '../config/placement.js';
+import { machineOf, resolveConfig } from '../config/resolve.js';
+import type { ResolvedConfig } from '../config/schema.js';
+import { VtimeError } from '../errors.js';
+import type { ResolvedExecution, ResolvedServices } from '../services/resolved.js';
+import * as abi from './abi.js';
+import type { Model } from './model.js';
+
+/** Capacities of assembly/core/layout.ts. */
+const MAX_CPUS = 512;
+const MAX_PACKAGES = 16;
+/** Of a network stack's realtime tasks; any would do, since they share no CPU with other realtime tasks. */
+const INTERRUPT_PRIORITY = 50;
+
+export interface Platform {
+  config: ResolvedConfig;
+  machine: Machine;
+  /** First CPU of each services machine; undefined in dedicated mode. */
+  firstCpu?: ReadonlyMap<number, number>;
+}
+
+export function platformOf(services: ResolvedServices): Platform {
+  const { scheduled } = services;
+  if (services.mode === 'dedicated' || scheduled === undefined) {
+    const config = configOf(services, {
+      machine: 'ideal-1',
+      policy: 'eevdf',
+      kernel: { watchdog_timeout: '0s' },
+    });
+    return { config, machine: machineOf(config) };
+  }
+  const used = [...new Set(services.instances.map(({ machine }) => machine))].sort((a, b) => a - b);
+  const firstCpu = new Map<number, number>();
+  let cpus = 0;
+  for (const m of used) {
+    firstCpu.set(m, cpus);
+    cpus += services.machines[m].cores;
+  }
+  if (cpus > MAX_CPUS) {
+    throw new VtimeError(
+      'services_cpus',
+      `the machines in use have ${cpus} cores; scheduled mode has ${MAX_CPUS} CPUs`,
+      { value: cpus, expected: `at most ${MAX_CPUS} cores in all` },
+    );
+  }
+  // Domains are per machine, so the policy's own number of them is of the whole.
+  const { policy, kernel, profile } = scheduled;
+  const given = configOf(services, {
+    machine: profile ?? `ideal-${cpus}`,
+    policy: 'domains' in policy ? { ...policy, domains: 1 } : policy,
+    kernel,
+  });
+  const one = machineOf(given);
+  return { config: given, machine: joined(one, services, used, profile === undefined), firstCpu };
+}
+
+/** One machine with the CPUs of all machines in use. */
+function joined(one: Machine, services: ResolvedServices, used: readonly number[], ideal: boolean): Machine {
+  const apart = used.length <= MAX_PACKAGES;
+  const cpus = used.flatMap((m, i) => {
+    const { cores, name } = services.machines[m];
+    if (!ideal && cores > one.cpus.length) {
+      throw new VtimeError('services_profile', `${name} has ${cores} cores, its profile ${one.cpus.length}`, {
+        value: cores,
+        expected: `at most ${one.cpus.length} cores`,
+      });
+    }
+    const own = ideal
+      ? Array.from({ length: cores }, () => ({ package: 0, node: 0, llc: 0 }))
+      : one.cpus.slice(0, cores);
+    return own.map(({ package: pkg, node, llc }) => ({
+      package: apart ? i * one.packages + pkg : pkg,
+      node: apart ? i * one.packages + node : node,
+      llc: i * one.cpus.length + llc,
+    }));
+  });
+  const packages = 1 + Math.max(...cpus.map((cpu) => cpu.package));
+  if (packages > MAX_PACKAGES) {
+    throw new VtimeError('services_packages', `${packages} packages in all`, {
+      value: packages,
+      expected: `at most ${MAX_PACKAGES}`,
+    });
+  }
+  return { ...one, packages, cpus };
+}
+
+function configOf(
+  { run, seed }: ResolvedServices,
+  below: Pick<Parameters<typeof configFrom>[0] & object, never> & Record<string, unknown>,
+): ResolvedConfig {
+  return resolveConfig(
+    configFrom({
+      seed,
+      ...below,
+      // A config has something to run; here the services are it, and this is not encoded.
+      workload: { tasks: [{ name: 'services', program: [{ run: '1ns' }] }] },
+      run: {
+        horizon: run.duration_ns === 0 ? 'none' : `${run.duration_ns}ns`,
+        end: run.end,
+        limit: run.limit_ns === 0 ? 'none' : `${run.limit_ns}ns`,
+        warmup: run.warmup.method === 'fixed' ? `${run.warmup.ns}ns` : '0s',
+      },
+      output: { digest: false },
+    }),
+  );
+}
+
+/** Scheduling domains: each machine's CPUs in as many equal parts as the policy has domains. */
+export class Domains {
+  readonly #first = new Map<number, number>();
+  readonly #size = new Map<number, number>();
+  readonly #count: number | undefined;
+  readonly #firstCpu: ReadonlyMap<number, number>;
+
+  constructor(model: Model, services: ResolvedServices, firstCpu: ReadonlyMap<number, number>) {
+    this.#firstCpu = firstCpu;
+    const { policy } = services.scheduled!;
+    this.#count = domainCount(policy);
+    if (this.#count === undefined) return;
+    const rows = model.section(abi.SECTION_DOMAINS);
+    const count = this.#count;
+    for (const [m, first] of firstCpu) {
+      const { cores, name } = services.machines[m];
+      if (cores % count !== 0) {
+        throw new VtimeError(
+          'services_domains',
+          `${cores} cores of ${name} can't be divided into ${count} domains`,
+          {
+            value: count,
+            expected: `a divisor of ${cores}`,
+          },
+        );
+      }
+      this.#first.set(m, rows.count);
+      this.#size.set(m, cores / count);
+      for (let d = 0; d < count; d++) {
+        const cpus = Array.from({ length: cores / count }, (_, i) => first + (d * cores) / count + i);
+        rows.u32(rows.add(), 0, model.mask(cpus));
+      }
+    }
+  }
+
+  /** Domain of a machine's task: that of the CPU it is pinned to, else one after the other. */
+  of(machine: number, ordinal: number, cpu: number | undefined): number {
+    if (this.#count === undefined) return abi.NONE;
+    const size = this.#size.get(machine)!;
+    const within =
+      cpu === undefined ? ordinal % this.#count : Math.floor((cpu - this.#firstCpu.get(machine)!) / size);
+    return this.#first.get(machine)! + within;
+  }
+}
+
+/** Cores of an instance after oversubscription. */
+export function coresLeft({ scheduled }: ResolvedServices, { cores }: ResolvedExecution): number {
+  return Math.max(1, Math.floor(cores.length / (scheduled?.oversubscription ?? 1)));
+}
+
+/** Appends a task template for each thread of an instance, or server of one without threads; returns the first. */
+export function addTemplates(
+  model: Model,
+  services: ResolvedServices,
+  platform: Platform,
+  domains: Domains,
+  where: { machine: number; execution: ResolvedExecution; network: boolean; stats: number },
+): number {
+  const { pinned, policy, network: networkClass } = services.scheduled!;
+  const { execution, machine, network, stats } = where;
+  const first = platform.firstCpu!.get(machine)!;
+  const all = Array.from({ length: services.machines[machine].cores }, (_, i) => first + i);
+  const left = execution.cores.slice(0, coresLeft(services, execution));
+  // A core that is taken away is replaced by one that is left.
+  const cpuOf = (core: number) => first + left[execution.cores.indexOf(core) % left.length];
+  const own = (i: number) =>
+    execution.kind === 'threads' ? (execution.pinned[i] ?? execution.cores) : [execution.cores[i]];
+  const schedClass = network ? networkClass : policy.name === 'eevdf' ? 'fair' : 'ext';
+  const tasks = model.section(abi.SECTION_TASKS);
+  const start = tasks.count;
+  const count = execution.kind === 'threads' ? execution.number : execution.cores.length;
+  for (let i = 0; i < count; i++) {
+    const cpus = pinned ? [...new Set(own(i).map(cpuOf))] : all;
+    const row = tasks.add();
+    tasks.u32(row, abi.TT_PC, 0);
+    tasks.u32(row, abi.TT_CLASS, CLASSES[schedClass]);
+    tasks.u32(row, abi.TT_WEIGHT, 1024);
+    tasks.u32(row, abi.TT_MASK, model.mask(cpus));
+    tasks.u32(row, abi.TT_STATS, stats);
+    tasks.u32(
+      row,
+      abi.TT_DOMAIN,
+      schedClass === 'ext' ? domains.of(machine, i, pinned ? cpus[0] : undefined) : abi.NONE,
+    );
+    tasks.u32(row, abi.TT_BACKGROUND, 1);
+  }
+  return start;
+}
+
+const CLASSES = {
+  fair: abi.CLASS_FAIR,
+  ext: abi.CLASS_EXT,
+  realtime: abi.CLASS_REALTIME | (INTERRUPT_PRIORITY << 8),
+} as const;

@@ -1,0 +1,97 @@
+// The same services as tasks of the simulated kernel.
+
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type ServicesResult, simulateServices } from '../src/engine/services.js';
+import { resolveServices } from '../src/services/resolve.js';
+import { type ServicesInput, servicesSchema } from '../src/services/schema.js';
+import { runRelease, runServices } from './support/services.js';
+
+type Scheduled = ServicesInput['scheduled'];
+
+const twoTier = (scheduled?: Scheduled) =>
+  runRelease('2tier_ngx_8_memc_4', {
+    kqps: 80,
+    seconds: 0.5,
+    ...(scheduled === undefined ? {} : { scheduled }),
+  });
+
+const figures = ({ latency, completed, instances }: ServicesResult) => ({
+  completed,
+  sum: latency.sum,
+  max: latency.max,
+  residences: instances.map(({ residence }) => residence.sum),
+});
+
+// On an ideal machine (no costs) with a CPU for every thread, a thread that gets a call runs at once and is never preempted: the kernel
+// adds nothing, so each request takes the same time to the nanosecond.
+test('EEVDF with a CPU for each thread gives what dedicated mode gives, exactly', async () => {
+  const [dedicated, scheduled] = [await twoTier(), await twoTier({ policy: 'eevdf' })];
+  assert.equal(figures(scheduled), figures(dedicated));
+});
+
+test('two threads a CPU: the tail grows, the work does not', async () => {
+  const [dedicated, shared] = [await twoTier(), await twoTier({ policy: 'eevdf', oversubscription: 2 })];
+  assert.is(shared.outcome, 'completed');
+  assert.is(shared.completed, dedicated.completed);
+  assert.ok(shared.latency.quantile(0.99) > 1.5 * dedicated.latency.quantile(0.99));
+});
+
+test('scheduling domains run the same services', async () => {
+  const run = await twoTier({ policy: { name: 'domains', domains: 4 }, pinned: false });
+  assert.is(run.outcome, 'completed');
+  assert.ok(run.latency.mean > 0);
+});
+
+// One CPU for the thread of a service and for the interrupts of its machine, 1 ms and 1 ms: M/D/1-like, but interrupts come first. At
+// 300/s both use .3 + .3 of it; receiving and sending are one interrupt each here, .2 ms, so a request has 1.4 ms of work in all.
+test('interrupts on the CPU of a service delay it', async () => {
+  const input = (network: string): ServicesInput => ({
+    machines: { host: { cores: 2, network: { queues: 1, cores: network } } },
+    models: {
+      echo: {
+        stages: { serve: { time: '1ms', leaves: 'network' } },
+        paths: { all: { stages: ['serve'] } },
+      },
+      stack: {
+        stages: { packet: { time: '200us', leaves: 'network' } },
+        paths: {
+          send_local: { stages: ['packet'] },
+          send_remote: { stages: ['packet'] },
+          receive_remote: { stages: ['packet'] },
+        },
+      },
+    },
+    network: { stack: 'stack' },
+    services: { echo: { model: 'echo', instances: { echo: { machine: 'host', threads: 1, cores: '0' } } } },
+    requests: { r: { nodes: { echo: { service: 'echo', next: ['client'] } } } },
+    client: { load: '300/s' },
+    run: { duration: '20s' },
+    mode: 'scheduled',
+    scheduled: { policy: 'eevdf' },
+  });
+  const [apart, together] = [await runServices(input('1')), await runServices(input('0'))];
+  assert.is(apart.completed, together.completed);
+  assert.ok(together.latency.mean > 1.1 * apart.latency.mean);
+  assert.is(apart.latency.min, 1_400_000);
+});
+
+test('more cores than the engine has CPUs are refused', async () => {
+  const services = servicesSchema.parse({
+    machines: { host: { cores: 600 } },
+    models: { echo: { stages: { serve: { time: '1ms' } }, paths: { all: { stages: ['serve'] } } } },
+    services: { echo: { model: 'echo', instances: { echo: { machine: 'host', threads: 1, cores: '0' } } } },
+    requests: { r: { nodes: { echo: { service: 'echo', next: ['client'] } } } },
+    client: { load: '300/s' },
+    mode: 'scheduled',
+  });
+  let code: unknown;
+  try {
+    await simulateServices(resolveServices(services));
+  } catch (error) {
+    code = error instanceof Error && 'code' in error ? error.code : error;
+  }
+  assert.is(code, 'services_cpus');
+});
+
+test.run();
