@@ -4,27 +4,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { simulate } from '../src/index.js';
-import type { ConfigInput } from '../src/types.js';
+import { threadsUnderQuota } from '../src/selftest/scenarios.js';
 
 /** Instants at which the ten jobs end, ms, ascending; and the mean time in state quota. */
 async function run(quota: string | undefined, slice_expiry: 'exact' | 'tick', bandwidth_slice = '5ms') {
-  const config: ConfigInput = {
-    machine: 'ideal-10',
-    kernel: { slice_expiry, hz: '250Hz', bandwidth_slice },
-    policy: 'eevdf',
-    workload: {
-      cgroups: [{ name: 'pod', ...(quota === undefined ? {} : { quota, period: '100ms' }) }],
-      arrivals: Array.from({ length: 10 }, (_, i) => ({
-        name: `thread${i}`,
-        interarrival: '1h',
-        start: '0s',
-        max_arrivals: 1,
-        spawn: { program: [{ run: '20ms' }], cgroup: 'pod', cpus: `${i}` },
-      })),
-    },
-    run: { limit: '2h' },
-  };
-  const { classes, outcome, metrics } = await simulate(config);
+  const { classes, outcome, metrics } = await simulate(
+    threadsUnderQuota(quota, slice_expiry, bandwidth_slice),
+  );
   assert.is(outcome, 'completed');
   return {
     latency: classes.map((c) => c.latency_ms.max).sort((a, b) => a - b),

@@ -1,42 +1,28 @@
-// Public reports about sched_ext schedulers (sched-ext/scx), each as a scenario of ours. All on ideal machines: slices end
-// exactly, nothing costs time.
+// Public reports about sched_ext schedulers (sched-ext/scx), each as a scenario of ours (src/selftest/scenarios.ts).
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ConfigInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
 import { SimulationError } from '../src/errors.js';
-import type { ClassResult, SimulationResult } from '../src/types.js';
-
-const HOG = [{ run: '1h' }];
-
-function classOf(result: SimulationResult, name: string): ClassResult {
-  const found = result.classes.find((entry) => entry.name === name);
-  assert.ok(found, `no class ${name}`);
-  return found;
-}
-
-/** CPU time of a class's finished stays on a CPU, ms. */
-function finishedMs(result: SimulationResult, name: string): number {
-  const { count, mean } = classOf(result, name).stint_us;
-  return count === 0 ? 0 : (count * mean) / 1e3;
-}
+import {
+  classOf,
+  DAY_TURNS,
+  finishedMs,
+  localRequeue,
+  oneIdleAllowed,
+  pinnedToIdle,
+  restrictedWhileQueued,
+  shortSleeps,
+  sleepCredit,
+  strictLevels,
+  TURN_MS,
+  wrongLocal,
+} from '../src/selftest/scenarios.js';
 
 test('#1185: tasks put back into a local DSQ starve a pinned task that waits in a shared one', async () => {
-  const scenario = (requeue: 'shared' | 'local'): ConfigInput => ({
-    machine: 'ideal-2',
-    policy: { name: 'global-fifo', slice: '20ms', requeue },
-    workload: {
-      tasks: [
-        { name: 'hog', count: 2, cpus: '1', program: HOG },
-        { name: 'pinned', cpus: '1', start: '1ms', program: [{ run: '1ms' }] },
-      ],
-    },
-    run: { end: 'horizon', horizon: '60s' },
-  });
   // CPU 1's local DSQ always holds the other hog, so dispatch() never runs. Runnable since 1 ms, found by the scan of
   // 45 s (every 15 s: at 30 s it has waited for 29.999 s). hog/0 and hog/1 take turns of 20 ms: hog/0 has the even ones.
-  const starved = await simulate(scenario('local'));
+  const starved = await simulate(localRequeue('local'));
   assert.is(starved.outcome, 'stalled');
   assert.is(
     starved.reason?.message,
@@ -45,25 +31,13 @@ test('#1185: tasks put back into a local DSQ starve a pinned task that waits in 
   );
   assert.is(starved.metrics.duration_s, 45);
   // Right: hog/0 to 20 ms, hog/1, which was first in the queue, to 40 ms, then the pinned task: 39 ms after it woke.
-  const served = await simulate(scenario('shared'));
+  const served = await simulate(localRequeue('shared'));
   assert.is(served.outcome, 'horizon');
   assert.is(classOf(served, 'pinned').wake_latency_us.max, 39_000);
 });
 
 test('#583: a task pinned to CPU 3 in the local DSQ of CPU 2 is an error that names task, CPU and mask', async () => {
-  const run = simulate({
-    machine: 'ideal-4',
-    policy: { name: 'percpu-fifo', place: 'round-robin' },
-    workload: {
-      tasks: [
-        // They take CPUs 0 and 1.
-        { name: 'first', count: 2, program: HOG },
-        { name: 'pinned', cpus: '3', start: '1ms', program: HOG },
-      ],
-    },
-    run: { end: 'horizon', horizon: '1s' },
-  });
-  const error = await run.then(
+  const error = await simulate(wrongLocal).then(
     () => undefined,
     (reason) => reason,
   );
@@ -78,22 +52,7 @@ test('#583: a task pinned to CPU 3 in the local DSQ of CPU 2 is an error that na
 });
 
 test('#728: affinity that changes while a task is queued holds at the dispatch', async () => {
-  const result = await simulate({
-    machine: 'ideal-2',
-    policy: { name: 'global-fifo', slice: '10ms' },
-    workload: {
-      tasks: [
-        {
-          name: 'mover',
-          cpus: '0',
-          program: [{ run: '5ms' }, { affinity: '1', task: 'queued' }, { run: '1h' }],
-        },
-        { name: 'hog', cpus: '1', program: HOG },
-        { name: 'queued', start: '1ms', program: [{ run: '5ms' }] },
-      ],
-    },
-    run: { end: 'horizon', horizon: '100ms' },
-  });
+  const result = await simulate(restrictedWhileQueued);
   // Queued at 1 ms, restricted to CPU 1 at 5 ms. At 10 ms CPU 0 looks first, and may not take it; CPU 1 does.
   assert.is(classOf(result, 'queued').wake_latency_us.max, 9000);
   assert.equal(
@@ -135,25 +94,7 @@ for (const policy of [
   'sfs',
 ] as const) {
   test(`#755, #1678: ${policy} runs a task pinned to an idle CPU at once, whatever queue it is in`, async () => {
-    const hasDomains = policy.includes(':');
-    const result = await simulate({
-      machine: 'ideal-8',
-      policy,
-      workload: {
-        tasks: [
-          // CPUs 0-3 and the queue of their domain are full of tasks that CPU 5 may not take.
-          { name: 'hog', count: 8, cpus: '0-3', ...(hasDomains ? { domain: 0 } : {}), program: HOG },
-          {
-            name: 'pinned',
-            cpus: '5',
-            start: '10ms',
-            ...(hasDomains ? { domain: 0 } : {}),
-            program: [{ run: '1ms' }],
-          },
-        ],
-      },
-      run: { end: 'horizon', horizon: '100ms' },
-    });
+    const result = await simulate(pinnedToIdle(policy));
     const { wake_latency_us } = classOf(result, 'pinned');
     assert.is(wake_latency_us.count, 1);
     assert.is(wake_latency_us.max, 0);
@@ -163,43 +104,14 @@ for (const policy of [
 
 for (const policy of ['domains:2', 'weighted-vtime:2', 'global-fifo', 'nest', 'sfs'] as const) {
   test(`#755, #1678: ${policy} finds the idle CPU among those that a task may use`, async () => {
-    const hasDomains = policy.includes(':');
-    const result = await simulate({
-      machine: 'ideal-8',
-      policy,
-      workload: {
-        tasks: [
-          { name: 'hog', cpus: '5', ...(hasDomains ? { domain: 1 } : {}), program: HOG },
-          // CPU 4 is idle and forbidden, CPU 5 is busy, CPU 6 is idle and allowed.
-          {
-            name: 'restricted',
-            cpus: '5-6',
-            start: '1ms',
-            ...(hasDomains ? { domain: 1 } : {}),
-            program: [{ run: '1ms' }],
-          },
-        ],
-      },
-      run: { end: 'horizon', horizon: '50ms' },
-    });
+    const result = await simulate(oneIdleAllowed(policy));
     assert.is(classOf(result, 'restricted').wake_latency_us.max, 0);
     assert.is(result.cpus[6].busy_ns, 1e6);
   });
 }
 
 test('#828: a strict policy starves the lowest level; a limit on the wait serves it', async () => {
-  const scenario = (starvation_limit: string): ConfigInput => ({
-    machine: 'ideal-1',
-    policy: { name: 'five-level', order: 'strict', slice: '20ms', starvation_limit },
-    workload: {
-      tasks: [
-        { name: 'high', weight: 8192, program: HOG },
-        { name: 'low', weight: 128, start: '1ms', program: HOG },
-      ],
-    },
-    run: { end: 'horizon', horizon: '10s' },
-  });
-  const starved = await simulate({ ...scenario('0s'), run: { end: 'horizon', horizon: '60s' } });
+  const starved = await simulate(strictLevels('0s', '60s'));
   assert.is(starved.outcome, 'stalled');
   assert.is(
     starved.reason?.message,
@@ -208,33 +120,17 @@ test('#828: a strict policy starves the lowest level; a limit on the wait serves
   );
   // Decisions every 20 ms. Waiting since 1 ms, the limit of 1 s is over at 1.02 s; then every 1.02 s, after each 20 ms of
   // its own: at 1.02, 2.04, …, 9.18 s, nine times.
-  const served = await simulate(scenario('1s'));
+  const served = await simulate(strictLevels('1s', '10s'));
   assert.is(served.outcome, 'horizon');
   assert.is(classOf(served, 'low').stint_us.count, 9);
   assert.is(finishedMs(served, 'low'), 180);
 });
 
 test('#261: a day of sleep is worth one slice of credit, if credit is clamped', async () => {
-  const scenario = (credit: 'slice' | 'unlimited', horizon: string): ConfigInput => ({
-    machine: 'ideal-1',
-    policy: { name: 'global-vtime', slice: '20ms', credit, keep_running: true },
-    workload: {
-      tasks: [
-        { name: 'sleeper', program: [{ sleep: '24h' }, { run: '1h' }] },
-        {
-          name: 'worker',
-          program: [{ loop: { times: 'forever', do: [{ run: '19ms' }, { sleep: '1ms' }] } }],
-        },
-      ],
-    },
-    run: { end: 'horizon', horizon },
-    output: { digest: false },
-  });
-  // What the worker finished before and after the sleeper woke; the sleeper has at most the rest of the second.
+  // What they did after the sleeper woke; the sleeper has at most the rest of the second.
   const after = async (credit: 'slice' | 'unlimited') => {
-    const before = await simulate(scenario(credit, '86400s'));
-    const result = await simulate(scenario(credit, '86401s'));
-    const worker_ms = finishedMs(result, 'worker') - finishedMs(before, 'worker');
+    const result = await simulate(sleepCredit(credit));
+    const worker_ms = finishedMs(result, 'worker') - DAY_TURNS * TURN_MS;
     return { sleeper_ms: finishedMs(result, 'sleeper'), worker_ms: Math.round(worker_ms) };
   };
   // The sleeper begins one slice behind the largest vtime that has started to run, the worker up to 19 ms ahead of it:
@@ -248,23 +144,8 @@ test('#261: a day of sleep is worth one slice of credit, if credit is clamped', 
 });
 
 test('#3563: a task of short sleeps gets its half only if its wake-ups preempt', async () => {
-  const share = async (preempt: boolean) => {
-    const result = await simulate({
-      machine: 'ideal-1',
-      policy: { name: 'global-vtime', slice: '20ms', preempt },
-      workload: {
-        tasks: [
-          {
-            name: 'napper',
-            program: [{ loop: { times: 'forever', do: [{ run: '100us' }, { sleep: '1us' }] } }],
-          },
-          { name: 'hog', program: HOG },
-        ],
-      },
-      run: { end: 'horizon', horizon: '20s' },
-    });
-    return finishedMs(result, 'napper') / 20_000;
-  };
+  const share = async (preempt: boolean) =>
+    finishedMs(await simulate(shortSleeps(preempt)), 'napper') / 20_000;
   const preempting = await share(true);
   assert.ok(Math.abs(preempting - 0.5) <= 0.02, `${preempting}`);
   // Without: 100 µs for each slice of 20 ms, 0.5 %.

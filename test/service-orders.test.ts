@@ -5,6 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConfigInput, StepInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
+import { containerShares } from '../src/selftest/scenarios.js';
 
 type Policy = ConfigInput['policy'];
 interface Given {
@@ -101,27 +102,7 @@ test('cloudsimplus#27 with fluid sharing: 4 equal jobs of 10 s on 2 cores all en
 });
 
 test('dslab-faas: containers divide 2 cores by their shares, and calls what their container has', async () => {
-  // A has 2/3 of a core for 2 calls of 1 s: 3 s. B has 4/3 for 3 calls of 2 s, which have 2/3 s left when A's are gone; then
-  // 2/3 of a core each: 4 s.
-  const call = (name: string, cgroup: string, count: number, run: string) => ({
-    name,
-    interarrival: '1h',
-    start: '0s',
-    batch: count,
-    max_arrivals: count,
-    spawn: { cgroup, program: [{ run }] },
-  });
-  const { classes } = await simulate({
-    machine: 'ideal-2',
-    policy: 'processor-sharing',
-    workload: {
-      cgroups: [
-        { name: 'A', shares: 1024 },
-        { name: 'B', shares: 2048 },
-      ],
-      arrivals: [call('a', 'A', 2, '1s'), call('b', 'B', 3, '2s')],
-    },
-  });
+  const { classes } = await simulate(containerShares);
   assert.equal(
     classes.map(({ latency_ms }) => [latency_ms.count, latency_ms.min, latency_ms.max]),
     [
@@ -222,33 +203,37 @@ test('processor sharing of any jobs is that of a reference, within 2 ns', async 
   );
 });
 
+/** One CPU with a server for queue `q`, whose jobs of 1 s come at these times, s. */
+const served = (
+  receive: { idle?: StepInput[]; set_up?: StepInput[] },
+  at: readonly number[],
+): ConfigInput => ({
+  machine: 'ideal-1',
+  policy: 'global-fifo',
+  workload: {
+    queues: [{ name: 'q' }],
+    tasks: [
+      {
+        name: 'server',
+        background: true,
+        program: [
+          { loop: { times: 'forever', do: [{ receive: 'q', ...receive }, { run: '1s' }, 'finish'] } },
+        ],
+      },
+    ],
+    arrivals: at.map((s, i) => ({
+      name: `job${i}`,
+      interarrival: '0s',
+      start: `${s * 1000}ms`,
+      max_arrivals: 1,
+      queue: 'q',
+    })),
+  },
+});
+
 test('vacations: a task with an idle program is not there when a job comes', async () => {
   // Empty at 0, 2 and 4 s: away until 6 s. The job of 5 s is served at 6, the next, at 6.5, right after it at 7.
-  const { classes } = await simulate({
-    machine: 'ideal-1',
-    policy: 'global-fifo',
-    workload: {
-      queues: [{ name: 'q' }],
-      tasks: [
-        {
-          name: 'server',
-          background: true,
-          program: [
-            {
-              loop: {
-                times: 'forever',
-                do: [{ receive: 'q', idle: [{ sleep: '2s' }] }, { run: '1s' }, 'finish'],
-              },
-            },
-          ],
-        },
-      ],
-      arrivals: [
-        { name: 'first', interarrival: '0s', start: '5s', max_arrivals: 1, queue: 'q' },
-        { name: 'second', interarrival: '0s', start: '6500ms', max_arrivals: 1, queue: 'q' },
-      ],
-    },
-  });
+  const { classes } = await simulate(served({ idle: [{ sleep: '2s' }] }, [5, 6.5]));
   assert.equal(
     classes.slice(1).map(({ latency_ms }) => latency_ms.max),
     [2000, 1500],
@@ -257,34 +242,7 @@ test('vacations: a task with an idle program is not there when a job comes', asy
 
 test('set-up: only a job that had to be waited for pays for it', async () => {
   // 5 s: 2 s of set-up, 1 s of service; the second comes meanwhile and follows at 8; the third, at 20, is set up for again.
-  const { classes } = await simulate({
-    machine: 'ideal-1',
-    policy: 'global-fifo',
-    workload: {
-      queues: [{ name: 'q' }],
-      tasks: [
-        {
-          name: 'server',
-          background: true,
-          program: [
-            {
-              loop: {
-                times: 'forever',
-                do: [{ receive: 'q', set_up: [{ run: '2s' }] }, { run: '1s' }, 'finish'],
-              },
-            },
-          ],
-        },
-      ],
-      arrivals: [5, 7, 20].map((at) => ({
-        name: `at${at}`,
-        interarrival: '0s',
-        start: `${at}s`,
-        max_arrivals: 1,
-        queue: 'q',
-      })),
-    },
-  });
+  const { classes } = await simulate(served({ set_up: [{ run: '2s' }] }, [5, 7, 20]));
   assert.equal(
     classes.slice(1).map(({ latency_ms }) => latency_ms.max),
     [3000, 2000, 3000],
@@ -344,28 +302,7 @@ test('a job that is sent on has draws of its own at every station', async () => 
 
 test('a task that comes back to an empty queue is no deadlock for the job that comes meanwhile', async () => {
   // The last arrival at 10 s finds the server away until 1000 s.
-  const { outcome, metrics } = await simulate({
-    machine: 'ideal-1',
-    policy: 'global-fifo',
-    workload: {
-      queues: [{ name: 'q' }],
-      tasks: [
-        {
-          name: 'server',
-          background: true,
-          program: [
-            {
-              loop: {
-                times: 'forever',
-                do: [{ receive: 'q', idle: [{ sleep: '1000s' }] }, { run: '1s' }, 'finish'],
-              },
-            },
-          ],
-        },
-      ],
-      arrivals: [{ name: 'job', interarrival: '10s', max_arrivals: 1, queue: 'q' }],
-    },
-  });
+  const { outcome, metrics } = await simulate(served({ idle: [{ sleep: '1000s' }] }, [10]));
   assert.is(outcome, 'completed');
   assert.is(metrics.duration_s, 1001);
 });

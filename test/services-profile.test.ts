@@ -136,7 +136,10 @@ test("a cache's hit ratio: all, none, and by Che's approximation", () => {
   // All items alike: a tenth of them is in memory, and so is a tenth of what is asked for.
   assert.ok(Math.abs(hitRatio(cache) - 0.1) < 1e-9);
   // Zipf 1 over 1000 items of which 100 fit. A simulated LRU list hits 0.5765 of 2·10⁶ requests.
-  assert.ok(Math.abs(hitRatio({ ...cache, zipf: 1 }) - 0.5765) < 0.0005, `${hitRatio({ ...cache, zipf: 1 })}`);
+  assert.ok(
+    Math.abs(hitRatio({ ...cache, zipf: 1 }) - 0.5765) < 0.0005,
+    `${hitRatio({ ...cache, zipf: 1 })}`,
+  );
   // Ranges of ranks instead of single ones: 10⁶ items, of which 10⁵ fit. Item by item the sum is 0.487113.
   const large = { memory: '100000B', working_set: '1000000B', item: '1B', zipf: 0.8 };
   assert.ok(Math.abs(hitRatio(large) - 0.487113) < 1e-5, `${hitRatio(large)}`);

@@ -11,20 +11,9 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import * as abi from './abi.js';
+import { STATES } from './decode.js';
 
-const STATE_COLUMNS = [
-  'control_ns',
-  'worker_queue_ns',
-  'run_queue_ns',
-  'local_queue_ns',
-  'preempted_ns',
-  'running_ns',
-  'cold_ns',
-  'io_ns',
-  'siblings_ns',
-  'quota_ns',
-  'container_start_ns',
-] as const;
+export const STATE_COLUMNS = STATES.map((state) => `${state}_ns` as const);
 
 const WIDE_COLUMNS = [
   ['arrival_ns', abi.ROW_ARRIVAL],

@@ -4,6 +4,7 @@ import type { ConfigInput } from '../config/schema.js';
 import { simulate } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
 import { exact, type Row } from './row.js';
+import { containerShares } from './scenarios.js';
 
 const FCFS = { name: 'global-fifo', slice: '1000h' } as const;
 const NO_WATCHDOG = { watchdog_timeout: '0s' } as const;
@@ -63,26 +64,8 @@ const resolution = byHand('cloudsimplus#533: the internal resolution changes not
   return found.map(([first], i) => exact(`end at ${rates[i]}, s`, first, 1.234567891, 0));
 });
 
-// A has 2/3 of a core for 2 calls; B 4/3 for 3 calls, and all when A's are gone.
 const shares = byHand('dslab-faas contention: 2 cores by container shares 1 and 2', async () => {
-  const { classes } = await simulate({
-    machine: 'ideal-2',
-    policy: 'processor-sharing',
-    workload: {
-      cgroups: [
-        { name: 'A', shares: 1024 },
-        { name: 'B', shares: 2048 },
-      ],
-      arrivals: (['A', 'B'] as const).map((cgroup) => ({
-        name: `calls-${cgroup}`,
-        interarrival: '1h',
-        start: '0s',
-        batch: cgroup === 'A' ? 2 : 3,
-        max_arrivals: cgroup === 'A' ? 2 : 3,
-        spawn: { cgroup, program: [{ run: cgroup === 'A' ? '1s' : '2s' }] },
-      })),
-    },
-  });
+  const { classes } = await simulate(containerShares);
   return [['A', 3] as const, ['B', 4] as const].flatMap(([cgroup, end]) => {
     const { latency_ms } = classes.find(({ name }) => name === `calls-${cgroup}`)!;
     return [

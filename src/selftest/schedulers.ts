@@ -1,40 +1,30 @@
 // Public reports about sched_ext schedulers and the fair class, each as a scenario of ours. All on ideal machines: nothing
 // costs time, and slices end exactly unless a tick is named.
 
-import type { ConfigInput, StepInput } from '../config/schema.js';
+import type { StepInput } from '../config/schema.js';
 import { simulate } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
-import type { SimulationResult } from '../types.js';
 import { byHand } from './placement.js';
 import { exact, type Row } from './row.js';
-
-const HOG: StepInput[] = [{ run: '1h' }];
-
-function classOf(result: SimulationResult, name: string) {
-  return result.classes.find((entry) => entry.name === name)!;
-}
-
-/** CPU time of a class's finished stays on a CPU, ms. */
-function finishedMs(result: SimulationResult, name: string): number {
-  const { count, mean } = classOf(result, name).stint_us;
-  return count === 0 ? 0 : (count * mean) / 1e3;
-}
+import {
+  classOf,
+  DAY_TURNS,
+  finishedMs,
+  localRequeue,
+  pinnedToIdle,
+  restrictedWhileQueued,
+  shortSleeps,
+  sleepCredit,
+  strictLevels,
+  TURN_MS,
+  threadsUnderQuota,
+  wrongLocal,
+} from './scenarios.js';
 
 // CPU 1's local DSQ always holds the other hog, so dispatch() never runs there.
-const localRequeue = byHand('scx#1185: requeueing into the local DSQ starves a pinned task', async () => {
-  const scenario = (requeue: 'shared' | 'local'): ConfigInput => ({
-    machine: 'ideal-2',
-    policy: { name: 'global-fifo', slice: '20ms', requeue },
-    workload: {
-      tasks: [
-        { name: 'hog', count: 2, cpus: '1', program: HOG },
-        { name: 'pinned', cpus: '1', start: '1ms', program: [{ run: '1ms' }] },
-      ],
-    },
-    run: { end: 'horizon', horizon: '60s' },
-  });
-  const starved = await simulate(scenario('local'));
-  const served = await simulate(scenario('shared'));
+const requeueing = byHand('scx#1185: requeueing into the local DSQ starves a pinned task', async () => {
+  const starved = await simulate(localRequeue('local'));
+  const served = await simulate(localRequeue('shared'));
   return [
     exact('outcome with the defect', starved.outcome, 'stalled'),
     exact('named task', starved.reason?.task ?? 'none', 'task "pinned" (pid 3)'),
@@ -43,19 +33,8 @@ const localRequeue = byHand('scx#1185: requeueing into the local DSQ starves a p
   ];
 });
 
-const wrongLocal = byHand('scx#583: a local DSQ that the mask does not allow', async () => {
-  const run = simulate({
-    machine: 'ideal-4',
-    policy: { name: 'percpu-fifo', place: 'round-robin' },
-    workload: {
-      tasks: [
-        { name: 'first', count: 2, program: HOG },
-        { name: 'pinned', cpus: '3', start: '1ms', program: HOG },
-      ],
-    },
-    run: { end: 'horizon', horizon: '1s' },
-  });
-  const message = await run.then(
+const forbiddenLocal = byHand('scx#583: a local DSQ that the mask does not allow', async () => {
+  const message = await simulate(wrongLocal).then(
     () => 'accepted',
     (error: unknown) => (error instanceof VtimeError ? error.message : String(error)),
   );
@@ -65,66 +44,29 @@ const wrongLocal = byHand('scx#583: a local DSQ that the mask does not allow', a
   return [exact('error', message.includes(named) ? named : message, named)];
 });
 
-// Queued at 1 ms, restricted to CPU 1 at 5 ms; CPU 0 looks first at 10 ms and may not take it.
 const affinity = byHand('scx#728: affinity that changes while a task is queued', async () => {
-  const result = await simulate({
-    machine: 'ideal-2',
-    policy: { name: 'global-fifo', slice: '10ms' },
-    workload: {
-      tasks: [
-        { name: 'mover', cpus: '0', program: [{ run: '5ms' }, { affinity: '1', task: 'queued' }, ...HOG] },
-        { name: 'hog', cpus: '1', program: HOG },
-        { name: 'queued', start: '1ms', program: [{ run: '5ms' }] },
-      ],
-    },
-    run: { end: 'horizon', horizon: '100ms' },
-  });
+  const result = await simulate(restrictedWhileQueued);
   return [
     exact('its wait, ms', classOf(result, 'queued').wake_latency_us.max / 1e3, 9),
     exact('switches on the forbidden CPU', result.cpus[0].switches, 1),
   ];
 });
 
-const pinnedToIdle = byHand(
+const pinned = byHand(
   'scx#755, scx#1678: a task pinned to an idle CPU, in another domain’s DSQ',
   async () => {
     const policies = ['domains:2', 'domains-as-coded:2', 'weighted-vtime:2'] as const;
-    const results = await Promise.all(
-      policies.map((policy) =>
-        simulate({
-          machine: 'ideal-8',
-          policy,
-          workload: {
-            tasks: [
-              { name: 'hog', count: 8, cpus: '0-3', domain: 0, program: HOG },
-              { name: 'pinned', cpus: '5', start: '10ms', domain: 0, program: [{ run: '1ms' }] },
-            ],
-          },
-          run: { end: 'horizon', horizon: '100ms' },
-        }),
-      ),
-    );
+    const results = await Promise.all(policies.map((policy) => simulate(pinnedToIdle(policy))));
     return results.map((result, i) =>
       exact(`wait under ${policies[i]}, µs`, classOf(result, 'pinned').wake_latency_us.max, 0),
     );
   },
 );
 
-const strictLevels = byHand('scx#828: a high-priority hog and a low task', async () => {
-  const scenario = (starvation_limit: string, horizon: string): ConfigInput => ({
-    machine: 'ideal-1',
-    policy: { name: 'five-level', order: 'strict', slice: '20ms', starvation_limit },
-    workload: {
-      tasks: [
-        { name: 'high', weight: 8192, program: HOG },
-        { name: 'low', weight: 128, start: '1ms', program: HOG },
-      ],
-    },
-    run: { end: 'horizon', horizon },
-  });
-  const starved = await simulate(scenario('0s', '60s'));
+const levels = byHand('scx#828: a high-priority hog and a low task', async () => {
+  const starved = await simulate(strictLevels('0s', '60s'));
   // Decisions every 20 ms: at 1.02 s and then every 1.02 s, nine times in 10 s.
-  const served = await simulate(scenario('1s', '10s'));
+  const served = await simulate(strictLevels('1s', '10s'));
   return [
     exact('outcome when strict', starved.outcome, 'stalled'),
     exact('named task', starved.reason?.task ?? 'none', 'task "low" (pid 2)'),
@@ -132,28 +74,10 @@ const strictLevels = byHand('scx#828: a high-priority hog and a low task', async
   ];
 });
 
-const sleepCredit = byHand('scx#261: a day of sleep and its credit', async () => {
-  const scenario = (credit: 'slice' | 'unlimited'): ConfigInput => ({
-    machine: 'ideal-1',
-    policy: { name: 'global-vtime', slice: '20ms', credit, keep_running: true },
-    workload: {
-      tasks: [
-        { name: 'sleeper', program: [{ sleep: '24h' }, ...HOG] },
-        {
-          name: 'worker',
-          program: [
-            { loop: { times: 43_200, do: [{ run: '19ms' }, { sleep: '1981ms' }] } },
-            { loop: { times: 'forever', do: [{ run: '19ms' }, { sleep: '1ms' }] } },
-          ],
-        },
-      ],
-    },
-    run: { end: 'horizon', horizon: '86401s' },
-    output: { digest: false },
-  });
-  // What the worker did in the last second: the day before, 43,200 times 19 ms.
+const credit = byHand('scx#261: a day of sleep and its credit', async () => {
+  // What the worker did in the last second: all but its day.
   const worker = async (credit: 'slice' | 'unlimited') =>
-    Math.round(finishedMs(await simulate(scenario(credit)), 'worker') - 43_200 * 19);
+    Math.round(finishedMs(await simulate(sleepCredit(credit)), 'worker') - DAY_TURNS * TURN_MS);
   // Half of the second, less one slice of credit and one that is under way.
   return [
     exact('CPU time of the other in the next second, ms', await worker('slice'), 500, 40),
@@ -161,24 +85,8 @@ const sleepCredit = byHand('scx#261: a day of sleep and its credit', async () =>
   ];
 });
 
-const shortSleeps = byHand('scx#3563: a task of short sleeps beside a hog', async () => {
-  const share = async (preempt: boolean) => {
-    const result = await simulate({
-      machine: 'ideal-1',
-      policy: { name: 'global-vtime', slice: '20ms', preempt },
-      workload: {
-        tasks: [
-          {
-            name: 'napper',
-            program: [{ loop: { times: 'forever', do: [{ run: '100us' }, { sleep: '1us' }] } }],
-          },
-          { name: 'hog', program: HOG },
-        ],
-      },
-      run: { end: 'horizon', horizon: '20s' },
-    });
-    return finishedMs(result, 'napper') / 200;
-  };
+const naps = byHand('scx#3563: a task of short sleeps beside a hog', async () => {
+  const share = async (preempt: boolean) => finishedMs(await simulate(shortSleeps(preempt)), 'napper') / 200;
   return [
     exact('share when it preempts, %', await share(true), 50, 2),
     // 100 µs for each slice of 20 ms.
@@ -225,22 +133,7 @@ const explicitMap = byHand('scx#2214: an explicit map with 8 LLCs is 8 domains',
 
 /** Ends of ten threads of 20 ms on ten CPUs, ms. */
 async function quotaEnds(quota: string | undefined, slice_expiry: 'exact' | 'tick'): Promise<string> {
-  const { classes } = await simulate({
-    machine: 'ideal-10',
-    kernel: { slice_expiry, hz: '250Hz' },
-    policy: 'eevdf',
-    workload: {
-      cgroups: [{ name: 'pod', ...(quota === undefined ? {} : { quota, period: '100ms' }) }],
-      arrivals: Array.from({ length: 10 }, (_, i) => ({
-        name: `thread${i}`,
-        interarrival: '1h',
-        start: '0s',
-        max_arrivals: 1,
-        spawn: { program: [{ run: '20ms' }], cgroup: 'pod', cpus: `${i}` },
-      })),
-    },
-    run: { limit: '2h' },
-  });
+  const { classes } = await simulate(threadsUnderQuota(quota, slice_expiry));
   const sorted = classes.map(({ latency_ms }) => latency_ms.max).sort((a, b) => a - b);
   return [...new Set(sorted)].map((end) => `${sorted.filter((x) => x === end).length} × ${end}`).join(', ');
 }
@@ -326,13 +219,13 @@ const hotplug = byHand('scx#406, scx#751, sched_ext#217: CPU 3 offline from 1 s 
 });
 
 export const schedulers: Row[] = [
-  localRequeue,
-  wrongLocal,
+  requeueing,
+  forbiddenLocal,
   affinity,
-  pinnedToIdle,
-  strictLevels,
-  sleepCredit,
-  shortSleeps,
+  pinned,
+  levels,
+  credit,
+  naps,
   busiest,
   explicitMap,
   quota,

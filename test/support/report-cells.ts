@@ -2,12 +2,13 @@
 
 import { configFrom, loadConfig } from '../../src/config/load.js';
 import type { Config } from '../../src/config/schema.js';
+import { distribution } from '../../src/engine/decode.js';
 import { Histogram } from '../../src/engine/histogram.js';
 import { domainCount } from '../../src/report/labels.js';
 import type { ReportInput } from '../../src/report/summary.js';
 import { type Cell, expandSweep } from '../../src/sweep/grid.js';
 import type { FinishedCell, SweepCell } from '../../src/sweep/store.js';
-import type { ClassResult, Distribution, Metrics } from '../../src/types.js';
+import type { ClassResult, Metrics } from '../../src/types.js';
 
 /** Uniform on [0, 1), repeatable. */
 function uniforms(seed: number): () => number {
@@ -20,22 +21,6 @@ function uniforms(seed: number): () => number {
 
 const normal = (uniform: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
-
-export function distributionOf(histogram: Histogram, unit_ns: number): Distribution {
-  const at = (p: number) => histogram.quantile(p) / unit_ns;
-  return {
-    count: histogram.count,
-    mean: histogram.mean / unit_ns,
-    min: histogram.min / unit_ns,
-    max: histogram.max / unit_ns,
-    p50: at(0.5),
-    p90: at(0.9),
-    p95: at(0.95),
-    p99: at(0.99),
-    p99_9: at(0.999),
-    unsupported: [0.5, 0.9, 0.95, 0.99, 0.999].filter((p) => !histogram.supports(p)).map(String),
-  };
-}
 
 /** What a cell's figures are made from. */
 export interface Drawn {
@@ -70,7 +55,6 @@ export function metricsOf(drawn: Drawn): Metrics {
   const stint = Histogram.fromValues(drawn.stints ?? []);
   const n = latency.count;
   const mean = n === 0 ? 0 : latency.mean / 1e6;
-  const distribution = (histogram: Histogram, unit: number) => distributionOf(histogram, unit);
   return {
     events: 1_000_000,
     duration_s: 60,
