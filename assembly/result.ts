@@ -17,6 +17,8 @@ import {
   SECTION_PACKAGE_RESULTS,
   SECTION_SUMMARY,
   SECTION_SV_RESULTS,
+  SECTION_SV_SERIES,
+  SVB_STRIDE,
   SVR_COUNT,
   CLS_COUNT,
 } from './abi';
@@ -65,6 +67,7 @@ import { takeWindow } from './kernel/watchdog';
 import { liveRequests, timeOfLiveRequests } from './services/call';
 import { instanceCount } from './services/load';
 import { checkServices, writeInstances } from './services/results';
+import { seriesLength, writeSeries } from './services/series';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -124,6 +127,9 @@ function checkCpuTime(): void {
   if (used != busy) fail(FAIL_CPU_TIME, 0, nrCpus, used);
 }
 
+/** Most sections of a result image. */
+const RESULT_SECTIONS: u32 = 9;
+
 let image: usize = 0;
 let sections: u32 = 0;
 let end: usize = 0;
@@ -152,12 +158,13 @@ export function writeResult(): usize {
     buckets += histogramBucketCount(h);
   }
   const frequencies = busyFrequencies();
+  const series = instanceCount == 0 ? 0 : seriesLength;
   const bytes =
-    IMAGE_HEADER_BYTES + 8 * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
+    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
   image = arenaAllocate(bytes);
   if (image == 0) return 0;
   sections = 0;
-  end = image + IMAGE_HEADER_BYTES + 8 * IMAGE_SECTION_BYTES;
+  end = image + IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES;
   memory.copy(open(SECTION_SUMMARY, COUNTERS_USED, 8), COUNTERS, COUNTERS_USED * 8);
   writeCpus(open(SECTION_CPU_RESULTS, nrCpus, 64));
   writePackages(open(SECTION_PACKAGE_RESULTS, packageCount(), 64));
@@ -166,6 +173,7 @@ export function writeResult(): usize {
   writeFrequencies(open(SECTION_FREQUENCY_RESULTS, frequencies, 16));
   writeHistograms(open(SECTION_HISTOGRAMS, used, 64), open(SECTION_BUCKETS, buckets, 16), classes);
   writeInstances(open(SECTION_SV_RESULTS, instanceCount, SVR_COUNT * 8));
+  if (series != 0) writeSeries(open(SECTION_SV_SERIES, series, SVB_STRIDE));
   store<u32>(image, IMAGE_MAGIC);
   store<u32>(image, IMAGE_VERSION, 4);
   store<u32>(image, (end - image) as u32, 8);

@@ -208,3 +208,10 @@ export const SVR_VISITS: u32 = 1;
 export const SVR_BATCHES: u32 = 2;
 export const SVR_JOBS: u32 = 3;
 export const SVR_COUNT: u32 = 8;
+
+/** Means of the latencies of requests in the order in which they began, SVB_STRIDE = 24 B: u64 start of the first, sum ns, requests ended. */
+export const SECTION_SV_SERIES: u32 = 111;
+export const SVB_STRIDE: u32 = 24;
+/** Most batches; a batch has SERIES_BATCH × 2^k requests, k so that they suffice. */
+export const SERIES_BATCHES: u32 = 4096;
+export const SERIES_BATCH: u32 = 5;

@@ -41,6 +41,7 @@ import {
 import { sendFromClient } from './network';
 import { NODE_SERVICE } from './records';
 import { instanceOf } from './route';
+import { seriesBegin, seriesEnd, seriesInit } from './series';
 
 const DRAW_CONNECTION: u64 = 0;
 const DRAW_ROUTE: u64 = 1;
@@ -92,6 +93,7 @@ export function clientInit(record: usize, clientTask: u32, epochs: usize, epochC
   routes = firstRoute;
   routeCount = kinds;
   sent = 0;
+  seriesInit();
   measuredFrom = param(P_WARMUP_NS);
   requestKeys = streamKey(seed, PURPOSE_PROGRAM, 0);
   arrivalKey = streamKey(seed, PURPOSE_ARRIVAL, 0);
@@ -153,6 +155,7 @@ function send(start: u64): void {
   const connection = mulHigh(draw64(key, DRAW_CONNECTION), connections) as u32;
   const size = bytesDrawn ? max(1, mulQ32(bytes, exponentialQ32(draw64(key, DRAW_BYTES)))) : bytes;
   const call = requestEnter(key, sent, connection, size as u32, start);
+  seriesBegin(sent, start);
   sent++;
   if (call == 0) return;
   let route = routes;
@@ -192,6 +195,7 @@ export function callEnded(call: u32, end: u64): void {
     if (kind != NONE) histogramRecord(kind * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);
   }
   const ordinal = load<u64>(request, REQUEST_ORDINAL);
+  seriesEnd(ordinal, load<u64>(request, REQUEST_END) - start);
   requestLeave(request);
   if (clientWaits) thinkUntilNext(ordinal + connections);
 }

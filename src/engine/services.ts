@@ -5,7 +5,7 @@ import type { ResolvedServices } from '../services/resolved.js';
 import type { Outcome, SimulateOptions } from '../types.js';
 import * as abi from './abi.js';
 import { Histogram } from './histogram.js';
-import { readSections } from './image.js';
+import { readSections, type SectionPlace } from './image.js';
 import { END_TO_END, type EncodedServices, encodeServices, requestClass } from './services-model.js';
 import { outcomeOf } from './simulate.js';
 import { Simulation } from './simulation.js';
@@ -46,6 +46,18 @@ export interface ServicesResult {
   /** By kind of request. */
   requests: { name: string; latency: Histogram }[];
   instances: InstanceResult[];
+  /** Latencies in the order in which requests began, in batches of equal numbers of requests. */
+  series: LatencySeries;
+}
+
+/** Batches of 5 × 2^k requests that began one after the other; the last one may have fewer. */
+export interface LatencySeries {
+  /** When the first request of each batch began, ns. */
+  start_ns: Float64Array;
+  /** Mean latency, ns; NaN where no request has ended. */
+  mean_ns: Float64Array;
+  /** Requests that have ended. */
+  ended: Float64Array;
 }
 
 /** Runs resolved services to their end. Errors: VtimeError (capacity), EngineError, AbortedError. */
@@ -68,6 +80,16 @@ export async function simulateServices(
   }
   simulation.finish();
   return decodeServices(simulation, model);
+}
+
+function seriesOf(view: DataView, section: SectionPlace | undefined): LatencySeries {
+  const { offset, count, stride } = section ?? { offset: 0, count: 0, stride: 0 };
+  const column = (field: number) =>
+    Float64Array.from({ length: count }, (_, i) =>
+      Number(view.getBigUint64(offset + i * stride + field, true)),
+    );
+  const [start_ns, sums, ended] = [column(0), column(8), column(16)];
+  return { start_ns, mean_ns: sums.map((sum, i) => sum / ended[i]), ended };
 }
 
 function decodeServices(simulation: Simulation, model: EncodedServices): ServicesResult {
@@ -97,6 +119,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
     completed: simulation.counter(abi.R_COMPLETED),
     in_system: simulation.counter(abi.R_ALIVE),
     latency: latencies.get(END_TO_END) ?? Histogram.empty,
+    series: seriesOf(view, sections.get(abi.SECTION_SV_SERIES)),
     requests: model.services.requests.map(({ name }, _, { length }) => ({
       name,
       latency: latencies.get(length === 1 ? END_TO_END : requestClass(name)) ?? Histogram.empty,

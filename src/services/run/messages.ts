@@ -4,6 +4,7 @@ import { Histogram } from '../../engine/histogram.js';
 import type { Engine } from '../../engine/module.js';
 import type { ServicesResult } from '../../engine/services.js';
 import type { ResolvedServices } from '../resolved.js';
+import type { Cut } from './warmup.js';
 
 export interface RunSetup {
   engine: Engine;
@@ -16,7 +17,7 @@ export interface RunTask {
 
 export type RunMessage =
   | { type: 'progress'; index: number; events: number; done: number }
-  | { type: 'result'; index: number; result: ServicesResult; wall_ms: number }
+  | { type: 'result'; index: number; result: ServicesResult; cut?: Cut; wall_ms: number }
   | { type: 'failed'; index: number; code: string; message: string; exit_code: number };
 
 /** Gives histograms their methods back, which they lose between threads. */

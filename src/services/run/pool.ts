@@ -8,6 +8,7 @@ import { AbortedError, EngineError, VtimeError } from '../../errors.js';
 import { workerCount } from '../../sweep/pool.js';
 import type { ResolvedServices } from '../resolved.js';
 import { type RunMessage, type RunSetup, type RunTask, revive } from './messages.js';
+import type { Cut } from './warmup.js';
 
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url));
 
@@ -20,6 +21,8 @@ export interface PoolOptions {
 
 export interface Ran {
   result: ServicesResult;
+  /** With warm-up mser-5. */
+  cut?: Cut;
   wall_ms: number;
 }
 
@@ -60,7 +63,7 @@ export async function runAll(models: readonly ResolvedServices[], options: PoolO
         if (message.type === 'failed') throw errorOf(message);
         if (message.type !== 'result') throw new EngineError('worker_message', 'a worker sent no result');
         report(index, 1, message.result.events);
-        return { result: revive(message.result), wall_ms: message.wall_ms };
+        return { result: revive(message.result), cut: message.cut, wall_ms: message.wall_ms };
       }),
     );
   } catch (error) {

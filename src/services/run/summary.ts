@@ -42,6 +42,10 @@ export interface PointSummary extends RunPoint {
   tiers: TierSummary[];
   /** Network stacks by machine. */
   networks: TierSummary[];
+  /** Warm-up of each replication, ms; with mser-5 only. */
+  warmup_ms?: number[];
+  /** Replications too short for mser-5 to find the end of their warm-up. */
+  warmup_not_found: number;
   /** CPU time of the simulation. */
   wall_ms: number;
 }
@@ -150,6 +154,10 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
         ? []
         : [tierOf(name, results, ({ service, machine }) => service < 0 && machine === i)],
     ),
+    ...(cells.some((entry) => entry.ran.cut !== undefined)
+      ? { warmup_ms: cells.map((entry) => (entry.ran.cut?.from_ns ?? 0) * MS) }
+      : {}),
+    warmup_not_found: cells.filter((entry) => entry.ran.cut?.found === false).length,
     wall_ms: cells.reduce((total, entry) => total + entry.ran.wall_ms, 0),
   };
 }

@@ -81,6 +81,19 @@ export function kneeText(
   return `${who}saturates between ${fixed(sustained, 0)} and ${fixed(saturated, 0)}/s, at ${bottleneck}; at most ${fixed(capacity, 0)}/s get through`;
 }
 
+function warmupNotes(points: readonly PointSummary[]): string[] {
+  const cuts = points.flatMap(({ warmup_ms = [] }) => warmup_ms);
+  if (cuts.length === 0) return [];
+  const missed = points.filter(({ warmup_not_found }) => warmup_not_found > 0);
+  return [
+    `warm-up by mser-5: ${significant(Math.min(...cuts), 3)} to ${significant(Math.max(...cuts), 3)} ms cut off`,
+    ...missed.map(
+      (point) =>
+        `${loadText(point)}: ${point.warmup_not_found} of ${point.seeds.length} runs are too short to tell their warm-up`,
+    ),
+  ];
+}
+
 /** Tables of all points and of their tiers, and where the load saturates. */
 export function runText(summary: RunSummary): string {
   const { points, knees } = summary;
@@ -96,6 +109,7 @@ export function runText(summary: RunSummary): string {
   const notes = [
     `n = ${seeds.length} replication${seeds.length === 1 ? '' : 's'}${seeds.length === 1 ? '' : '; ± 95 % intervals (Student’s t; quantiles by jackknife of merged histograms)'}`,
     ...(unsupported.length > 0 ? [`–: fewer than ten of ${fixed(measured, 0)} requests lie beyond it`] : []),
+    ...warmupNotes(points),
     ...points
       .filter(({ outcomes }) =>
         Object.keys(outcomes).some((outcome) => outcome !== 'completed' && outcome !== 'horizon'),

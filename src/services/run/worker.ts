@@ -2,8 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { adoptEngine } from '../../engine/module.js';
-import { simulateServices } from '../../engine/services.js';
 import { VtimeError } from '../../errors.js';
+import { simulateMeasured } from './measured.js';
 import type { RunMessage, RunSetup, RunTask } from './messages.js';
 
 /** Between two progress messages. */
@@ -15,16 +15,14 @@ export default async function run({ index, services }: RunTask): Promise<RunMess
   const started = performance.now();
   let reported = started;
   try {
-    const result = await simulateServices(services, {
-      onProgress({ time_ns, end_ns, events }) {
-        const now = performance.now();
-        if (now - reported < PROGRESS_MS) return;
-        reported = now;
-        const done = end_ns === undefined || end_ns === 0 ? 0 : Math.min(1, time_ns / end_ns);
-        parentPort?.postMessage({ type: 'progress', index, events, done } satisfies RunMessage);
-      },
+    const { result, cut } = await simulateMeasured(services, ({ time_ns, end_ns, events }) => {
+      const now = performance.now();
+      if (now - reported < PROGRESS_MS) return;
+      reported = now;
+      const done = end_ns === undefined || end_ns === 0 ? 0 : Math.min(1, time_ns / end_ns);
+      parentPort?.postMessage({ type: 'progress', index, events, done } satisfies RunMessage);
     });
-    return { type: 'result', index, result, wall_ms: performance.now() - started };
+    return { type: 'result', index, result, cut, wall_ms: performance.now() - started };
   } catch (error) {
     const known = error instanceof VtimeError ? error : undefined;
     return {
