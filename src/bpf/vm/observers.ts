@@ -3,15 +3,16 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ResolvedConfig } from '../../config/schema.js';
 import { VtimeError } from '../../errors.js';
 import { loaderInput } from '../loader-input.js';
+import { openObject } from '../open.js';
 import { loaderRecords } from '../recording/records.js';
 import type { RecordingColumns, RecordingInfo } from '../recording/schema.js';
 import { TRACEPOINTS, tracepointRows } from '../recording/tracepoints.js';
-import type { Observer } from './initramfs.js';
+import type { Observer, Settings } from './initramfs.js';
 import { type FetchOptions, fetchLoaderLibraries, type KernelKind } from './packages.js';
 import type { GuestWorkload } from './workload.js';
 
@@ -27,7 +28,7 @@ const RING_MB = 32;
 const TRACE_KB = 16384;
 
 /** The fair classes of kernels: their settings in the guest. */
-const FAIR: Record<string, { kernel: KernelKind; settings: Record<string, string | number> }> = {
+const FAIR: Record<string, { kernel: KernelKind; settings: Settings }> = {
   // What 6.12 has and 6.11 has not is switched off.
   eevdf: {
     kernel: 'eevdf',
@@ -60,18 +61,9 @@ function fairObserver(scheduler: string): PreparedObserver {
   const { kernel, settings } = FAIR[scheduler];
   return {
     kernel,
-    observer: {
-      script: 'observe-trace',
-      settings: { ...settings, TRACE_KB, TRACE_EVENTS: TRACEPOINTS.join(' ') },
-      files: [],
-    },
+    observer: tracing(settings),
     about: { scheduler, object_sha256: '', loader_input: '' },
-    rows: (files) =>
-      tracepointRows(
-        files.get('trace') ?? new Uint8Array(),
-        textOf(files, 'formats'),
-        textOf(files, 'stats'),
-      ),
+    rows: tracedRows,
   };
 }
 
@@ -125,34 +117,51 @@ export interface ObserverOptions extends FetchOptions {
   loaderLines?: readonly string[];
 }
 
+/** Kernel and settings of tracepoints; `dropped` counts what was overwritten. */
+function tracing(settings: Settings): Observer {
+  return {
+    script: 'observe-trace',
+    settings: { ...settings, TRACE_KB, TRACE_EVENTS: TRACEPOINTS.join(' ') },
+    files: [],
+  };
+}
+
+const tracedRows: PreparedObserver['rows'] = (files) =>
+  tracepointRows(files.get('trace') ?? new Uint8Array(), textOf(files, 'formats'), textOf(files, 'stats'));
+
+const recordedRows: PreparedObserver['rows'] = (files) =>
+  loaderRecords(files.get('recording') ?? new Uint8Array());
+
 async function extObserver(
   scheduler: string,
   config: ResolvedConfig,
   workload: GuestWorkload,
   { loaderLines = [], ...options }: ObserverOptions,
 ): Promise<PreparedObserver> {
-  const object = readFileSync(objectFile(scheduler));
+  const path = objectFile(scheduler);
+  const object = readFileSync(path);
+  const name = basename(path).replace(RECORDING_SUFFIX, '').replace(SUFFIX, '');
   const loader = readFileSync(await buildLoader(options));
-  const name = scheduler.replace(RECORDING_SUFFIX, '').replace(SUFFIX, '').split('/').at(-1) ?? scheduler;
   const told = loaderInput(name, config, workload.cpus, workload.cgroups);
-  const input = `${told}${loaderLines.map((line) => `${line}\n`).join('')}`;
+  const text = `${told}${loaderLines.map((line) => `${line}\n`).join('')}`;
+  const records = openObject(object, path).maps.maps.some((map) => map.name === 'records');
+  const observer: Observer = records
+    ? { script: 'observe-ext', settings: { RING_MB }, files: [] }
+    : tracing({ LOADER: '/bin/vtime-load /scheduler /loader-input --' });
+  observer.files.push(
+    { path: 'scheduler', contents: object },
+    { path: 'loader-input', contents: Buffer.from(text) },
+    { path: 'bin/vtime-load', contents: loader, executable: true },
+  );
   return {
     kernel: 'ext',
-    observer: {
-      script: 'observe-ext',
-      settings: { RING_MB },
-      files: [
-        { path: 'scheduler', contents: object },
-        { path: 'loader-input', contents: Buffer.from(input) },
-        { path: 'bin/vtime-load', contents: loader, executable: true },
-      ],
-    },
+    observer,
     about: {
       scheduler: name,
       object_sha256: createHash('sha256').update(object).digest('hex'),
-      loader_input: input,
+      loader_input: text,
     },
-    rows: (files) => loaderRecords(files.get('recording') ?? new Uint8Array()),
+    rows: records ? recordedRows : tracedRows,
   };
 }
 
