@@ -77,5 +77,7 @@ export function adoptEngine(engine: Engine): void {
 }
 
 export function instantiate(engine: Engine): EngineExports {
-  return instantiateSync<EngineExports>(engine.module as WebAssembly.Module, {}).exports;
+  const { instance } = instantiateSync<EngineExports>(engine.module as WebAssembly.Module, {});
+  // The loader's own `exports` are wrappers in JavaScript: imported by another module, each call would pass through one.
+  return instance.exports as unknown as EngineExports;
 }
