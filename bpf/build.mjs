@@ -13,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { compareObjects } from './compare.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const COMMITTED = join(here, 'objects');
@@ -99,7 +98,12 @@ function buildLoader() {
   return loader;
 }
 
-function check(version) {
+async function check(version) {
+  if (!existsSync(join(here, '../dist/src/bpf/elf.js'))) {
+    console.error('--check needs the compiled project: npm run build');
+    return 1;
+  }
+  const { compareObjects } = await import('./compare.mjs');
   const scratch = mkdtempSync(join(tmpdir(), 'vtime-bpf-'));
   try {
     buildObjects(version, scratch);
@@ -120,7 +124,7 @@ function check(version) {
 }
 
 if (options.check) {
-  process.exitCode = check(options.clang);
+  process.exitCode = await check(options.clang);
 } else {
   if (!options.loader) {
     if (options.clang !== CLANG && options.out === undefined) {

@@ -14,7 +14,6 @@ const volatile u64 timer_ns = 1000000;
 
 #define SHARED_DSQ 0
 
-u32 nr_cpus;
 /* Times that the timer has fired. */
 u32 turns;
 /* Has got a task since it last asked for one. Every CPU has looked for work once before the scheduler was loaded. */
@@ -71,8 +70,6 @@ static bool move_to_cpu(u32 cpu)
 
 OPS2(void, central_dispatch, s32, cpu, struct task_struct *, prev)
 {
-	u32 n = nr_cpus;
-
 	record_dispatch(cpu, prev);
 	served[CPU_INDEX(cpu)] = false;
 	if ((u32)cpu != central_cpu) {
@@ -80,7 +77,7 @@ OPS2(void, central_dispatch, s32, cpu, struct task_struct *, prev)
 		return;
 	}
 	/* The others first: the central CPU serves itself last. */
-	for (u32 other = 0; other < MAX_CPUS && other < n; other++) {
+	for (u32 other = 0; other < MAX_CPUS && other < nr_cpu_ids; other++) {
 		if (other != central_cpu && !served[other] && move_to_cpu(other))
 			served[other] = true;
 	}
@@ -104,12 +101,12 @@ OPS2(void, central_stopping, struct task_struct *, p, bool, runnable)
 static int preempt_by_timer(void *map, u32 *key, struct timer_value *value)
 {
 	u64 now = bpf_ktime_get_ns();
-	u32 wanted = scx_bpf_dsq_nr_queued(SHARED_DSQ), n = nr_cpus;
+	u32 wanted = scx_bpf_dsq_nr_queued(SHARED_DSQ);
 
 	record(VTIME_TIMER, now);
 	turns++;
-	for (u32 i = 0; i < MAX_CPUS && i < n; i++) {
-		u32 cpu = (turns + i) % n;
+	for (u32 i = 0; i < MAX_CPUS && i < nr_cpu_ids; i++) {
+		u32 cpu = (turns + i) % nr_cpu_ids;
 		u64 since;
 
 		if (cpu == central_cpu)
@@ -134,15 +131,14 @@ OPS0(s32, central_init)
 	struct timer_value *value = bpf_map_lookup_elem(&timer_map, &key);
 	s32 err = scx_bpf_create_dsq(SHARED_DSQ, -1);
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
 	if (err || !value)
 		return err;
-	if (nr_cpus > MAX_CPUS || central_cpu >= nr_cpus)
-		return -ENOENT;
+	if (!machine_is_known() || central_cpu >= nr_cpu_ids)
+		return -EINVAL;
 	bpf_timer_init(&value->timer, &timer_map, CLOCK_MONOTONIC);
 	bpf_timer_set_callback(&value->timer, preempt_by_timer);
 	bpf_timer_start(&value->timer, timer_ns, 0);
-	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpus, .slice_ns = slice_ns);
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpu_ids, .slice_ns = slice_ns);
 	return 0;
 }
 

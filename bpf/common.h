@@ -20,6 +20,17 @@
 
 char _license[] SEC("license") = "GPL";
 
+/*
+ * CPUs of the machine; every loader sets variables of this name. Constant, so that the verifier knows how often loops
+ * repeat.
+ */
+const volatile u32 nr_cpu_ids = 0;
+
+static __always_inline bool machine_is_known(void)
+{
+	return nr_cpu_ids == scx_bpf_nr_cpu_ids() && nr_cpu_ids <= MAX_CPUS;
+}
+
 /* ops.exit(): read by the loader from the data section of this name. */
 struct {
 	s32 kind;

@@ -114,7 +114,6 @@ struct {
 
 /* Domain of a CPU + 1, 0 if it belongs to none. */
 u32 cpu_domain[MAX_CPUS];
-u32 nr_cpus;
 
 /* DSQs: one per domain, then the global one, then (as coded) one per CPU. */
 #define GLOBAL_DSQ nr_groups
@@ -144,7 +143,7 @@ static void kick_idle_cpus(const struct cpumask *cpus, s32 pid)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
 	bool any = cpus ? bpf_cpumask_intersects(idle, cpus) : !bpf_cpumask_empty(idle);
-	u32 n = any ? nr_cpus : 0;
+	u32 n = any ? nr_cpu_ids : 0;
 
 	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
 		if (bpf_cpumask_test_cpu(cpu, idle) && (!cpus || bpf_cpumask_test_cpu(cpu, cpus)))
@@ -169,7 +168,7 @@ static __always_inline void wake_one(struct task_struct *p, u32 group, struct do
 
 	if (!cpus) {
 		cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-	} else if (p->nr_cpus_allowed >= nr_cpus) {
+	} else if (p->nr_cpus_allowed >= nr_cpu_ids) {
 		cpu = scx_bpf_pick_idle_cpu((const struct cpumask *)cpus, 0);
 	} else {
 		struct bpf_cpumask *both = bpf_cpumask_create();
@@ -212,9 +211,9 @@ static __always_inline void enqueue_as_written(struct task_struct *p, struct tas
 /* A task restricted to few CPUs waits in the queue of the one where fewest wait. */
 static __always_inline void enqueue_on_least_loaded_cpu(struct task_struct *p, u64 enq_flags, u64 now)
 {
-	u32 best = 0, fewest = ~0u, n = nr_cpus;
+	u32 best = 0, fewest = ~0u;
 
-	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids; cpu++) {
 		u32 waiting;
 
 		if (!allowed(p, cpu))
@@ -239,7 +238,7 @@ static __always_inline void enqueue_as_coded(struct task_struct *p, struct task_
 
 	if (count_enqueues)
 		state->enqueues++;
-	if (p->nr_cpus_allowed < nr_cpus && p->nr_cpus_allowed <= pinned_cpus) {
+	if (p->nr_cpus_allowed < nr_cpu_ids && p->nr_cpus_allowed <= pinned_cpus) {
 		enqueue_on_least_loaded_cpu(p, enq_flags, now);
 		return;
 	}
@@ -421,10 +420,8 @@ OPS1(void, domains_enable, struct task_struct *, p)
 /* Wakes idle CPUs of domains where tasks wait: what ENQ_LAST left behind. */
 static int heartbeat(void *map, u32 *key, struct heartbeat *value)
 {
-	u32 n = nr_cpus;
-
 	record(VTIME_TIMER, bpf_ktime_get_ns());
-	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids; cpu++) {
 		if (scx_bpf_dsq_nr_queued(CPU_DSQ(cpu)))
 			kick(cpu, SCX_KICK_IDLE, 0);
 	}
@@ -459,7 +456,7 @@ static s32 domain_init(u32 group)
 		any |= source->cores[word];
 	domain->nr_cpus = 0;
 	domain->slice_ns = source->slice_ns ? source->slice_ns : slice_ns;
-	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpus; cpu++) {
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids; cpu++) {
 		if (any && !(source->cores[cpu / 64] >> (cpu % 64) & 1))
 			continue;
 		bpf_cpumask_set_cpu(cpu, cpus);
@@ -477,9 +474,8 @@ OPS0(s32, domains_init)
 	u32 key = 0;
 	s32 err = 0;
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS || nr_groups > MAX_GROUPS)
-		return -ENOENT;
+	if (!machine_is_known() || nr_groups > MAX_GROUPS)
+		return -EINVAL;
 	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups && !err; group++)
 		err = domain_init(group);
 	if (!err)
@@ -487,7 +483,7 @@ OPS0(s32, domains_init)
 	if (as_coded) {
 		struct heartbeat *value = bpf_map_lookup_elem(&heartbeat_map, &key);
 
-		for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpus && !err; cpu++)
+		for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids && !err; cpu++)
 			err = scx_bpf_create_dsq(CPU_DSQ(cpu), -1);
 		if (!err && value) {
 			bpf_timer_init(&value->timer, &heartbeat_map, CLOCK_MONOTONIC);
@@ -495,7 +491,7 @@ OPS0(s32, domains_init)
 			bpf_timer_start(&value->timer, heartbeat_ns, 0);
 		}
 	}
-	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpus, .group = nr_groups,
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpu_ids, .group = nr_groups,
 	       .result = as_coded, .slice_ns = slice_ns, .vtime = vtime_base);
 	return err;
 }

@@ -33,8 +33,8 @@ OPS2(void, fifo_dispatch, s32, cpu, struct task_struct *, prev)
 
 OPS0(s32, fifo_init)
 {
-	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = scx_bpf_nr_cpu_ids(), .slice_ns = slice_ns);
-	return scx_bpf_create_dsq(SHARED_DSQ, -1);
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpu_ids, .slice_ns = slice_ns);
+	return machine_is_known() ? scx_bpf_create_dsq(SHARED_DSQ, -1) : -EINVAL;
 }
 
 OPS1(void, fifo_exit, struct scx_exit_info *, info)

@@ -252,12 +252,10 @@ OPS2(s32, fivelevel_init_task, struct task_struct *, p, struct scx_init_task_arg
 
 OPS0(s32, fivelevel_init)
 {
-	u32 n = scx_bpf_nr_cpu_ids();
-
 	for (u32 cpu = 0; cpu < MAX_CPUS; cpu++)
 		turns[cpu].left = 1;
-	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = n, .slice_ns = slice_ns);
-	return n > MAX_CPUS ? -ENOENT : 0;
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpu_ids, .slice_ns = slice_ns);
+	return machine_is_known() ? 0 : -EINVAL;
 }
 
 OPS1(void, fivelevel_exit, struct scx_exit_info *, info)

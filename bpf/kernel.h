@@ -157,9 +157,9 @@ enum {
 
 	CLOCK_MONOTONIC = 1,
 
-	EBUSY = 16,
 	ENOENT = 2,
 	ENOMEM = 12,
+	EINVAL = 22,
 };
 
 #define SCX_DSQ_GLOBAL 0x8000000000000001ull

@@ -84,12 +84,11 @@ OPS2(void, record_set_weight, struct task_struct *, p, u32, weight)
 OPS2(void, record_set_cpumask, struct task_struct *, p, const struct cpumask *, cpumask)
 {
 	u64 now = bpf_ktime_get_ns(), word = 0;
-	u32 n = scx_bpf_nr_cpu_ids();
 
-	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < n; cpu++) {
+	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids; cpu++) {
 		if (bpf_cpumask_test_cpu(cpu, cpumask))
 			word |= 1ull << (cpu % 64);
-		if (cpu % 64 == 63 || cpu == n - 1) {
+		if (cpu % 64 == 63 || cpu == nr_cpu_ids - 1) {
 			record(VTIME_SET_CPUMASK, now, .pid = p->pid, .dsq = word, .group = cpu / 64, .target = p->nr_cpus_allowed);
 			word = 0;
 		}

@@ -91,9 +91,9 @@ OPS1(void, vtime_enable, struct task_struct *, p)
 OPS0(s32, vtime_init)
 {
 	vtime_now = vtime_base;
-	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = scx_bpf_nr_cpu_ids(), .slice_ns = slice_ns,
+	record(VTIME_INIT, bpf_ktime_get_ns(), .flags = VTIME_RECORD_VERSION, .target = nr_cpu_ids, .slice_ns = slice_ns,
 	       .vtime = vtime_base);
-	return scx_bpf_create_dsq(SHARED_DSQ, -1);
+	return machine_is_known() ? scx_bpf_create_dsq(SHARED_DSQ, -1) : -EINVAL;
 }
 
 OPS1(void, vtime_exit, struct scx_exit_info *, info)

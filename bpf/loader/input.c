@@ -7,6 +7,8 @@
  *   timeout_ms NUMBER              ops.timeout_ms
  *   rodata NAME NUMBER             a read-only variable
  *   rodata NAME[INDEX] NUMBER      an element of a read-only array
+ *   max_entries MAP NUMBER         the size of a map
+ *   array NAME NUMBER              elements of an array that is alone in its data section
  *   map NAME VALUE... = VALUE...   one element of a map: the bytes of its key, the bytes of its value
  *
  * A VALUE is u8:N, u16:N, u32:N, u64:N (little-endian, N decimal or 0x...) or cgroup:PATH, the 64-bit id of the cgroup
@@ -134,6 +136,12 @@ static void set_rodata(struct input *input, struct line *line, struct bpf_object
 		index = strtoull(bracket + 1, NULL, 0);
 	}
 	map = variable_find(object, ".rodata", name, &offset, &bytes);
+	if (!map) {
+		char section[256];
+
+		snprintf(section, sizeof(section), ".rodata.%s", name);
+		map = variable_find(object, section, name, &offset, &bytes);
+	}
 	if (!map)
 		wrong(input, line, "the object has no read-only variable \"%s\"", name);
 	data = bpf_map__initial_value(map, &size);
@@ -153,6 +161,40 @@ static void set_rodata(struct input *input, struct line *line, struct bpf_object
 	if (element < 8 && value >> (element * 8) && (int64_t)value >> (element * 8 - 1) != -1)
 		wrong(input, line, "%s does not fit into the %d bytes of \"%s\"", line->words[2], element, name);
 	memcpy(data + offset + index * element, &value, element);
+}
+
+static void set_max_entries(struct input *input, struct line *line, struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, line->words[1]);
+
+	if (!map)
+		wrong(input, line, "the object has no map \"%s\"", line->words[1]);
+	if (bpf_map__set_max_entries(map, number(input, line, line->words[2])))
+		wrong(input, line, "map %s cannot have %s entries", line->words[1], line->words[2]);
+}
+
+/* Example loaders make arrays as long as the machine has CPUs; their section is named after them. */
+static void set_array_length(struct input *input, struct line *line, struct bpf_object *object)
+{
+	static const char *const sections[] = { ".data", ".rodata", ".bss" };
+	const char *name = line->words[1];
+	uint64_t count = number(input, line, line->words[2]);
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		char section[256];
+		uint32_t offset, bytes;
+		struct bpf_map *map;
+
+		snprintf(section, sizeof(section), "%s.%s", sections[i], name);
+		map = variable_find(object, section, name, &offset, &bytes);
+		if (!map)
+			continue;
+		/* Declared with one element. */
+		if (offset || !count || bpf_map__set_value_size(map, bytes * count))
+			wrong(input, line, "array %s cannot have %s elements", name, line->words[2]);
+		return;
+	}
+	wrong(input, line, "the object has no data section of its own for an array \"%s\"", name);
 }
 
 struct bpf_map *input_configure(struct input *input, struct bpf_object *object)
@@ -188,8 +230,15 @@ struct bpf_map *input_configure(struct input *input, struct bpf_object *object)
 		} else if (!strcmp(what, "rodata")) {
 			expect_words(input, line, 3);
 			set_rodata(input, line, object);
+		} else if (!strcmp(what, "max_entries")) {
+			expect_words(input, line, 3);
+			set_max_entries(input, line, object);
+		} else if (!strcmp(what, "array")) {
+			expect_words(input, line, 3);
+			set_array_length(input, line, object);
 		} else if (strcmp(what, "scheduler") && strcmp(what, "map")) {
-			wrong(input, line, "unknown statement \"%s\"; known are scheduler, flags, timeout_ms, rodata, map", what);
+			wrong(input, line,
+			      "unknown statement \"%s\"; known are scheduler, flags, timeout_ms, rodata, max_entries, array, map", what);
 		}
 	}
 	return ops;

@@ -19,7 +19,10 @@ struct bpf_map *input_configure(struct input *input, struct bpf_object *object);
 /* Contents of maps; the object has been loaded. */
 void input_fill_maps(struct input *input, struct bpf_object *object);
 
-/* Sets every read-only variable __SCX_X of the object to the running kernel's enumerator SCX_X. Exits if the kernel has no sched_ext. */
+/*
+ * Sets every read-only variable __SCX_X of the object to the running kernel's enumerator SCX_X, and nr_cpu_ids to the number
+ * of CPUs. Exits if the kernel has no sched_ext.
+ */
 void constants_fill(struct bpf_object *object);
 
 /*

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vtime-load OBJECT INPUT [--record FILE] [--ring-mb N] [--drain-ms N] [--cgroups DIR] [--create-cgroups] [-- COMMAND...]
+ * vtime-load OBJECT INPUT [--record FILE] [--ring-mb N] [--drain-ms N] [--cgroups DIR] [--create-cgroups] [--pin DIR]
+ *            [-- COMMAND...]
  *
  * Attaches the scheduler of OBJECT, configured by INPUT (see input.c), until COMMAND ends, SIGTERM or SIGINT arrives, or the
  * kernel ejects it. The recording is taken out of the ring buffer at the end, or every --drain-ms: the loader is a
- * task too, and a recording should not show it.
+ * task too, and a recording should not show it. --pin puts the maps into a folder of a mounted bpf file system as long as
+ * the scheduler is attached, so that a platform can write its cgroups into cMap.
  *
  * Exit status: that of COMMAND, else 0; 1 if the kernel ejected the scheduler, refused it, or records were lost; 2 for
  * wrong input.
@@ -37,7 +39,7 @@ void fatal(const char *format, ...)
 static void usage(void)
 {
 	fatal("usage: vtime-load OBJECT INPUT [--record FILE] [--ring-mb N] [--drain-ms N] [--cgroups DIR] [--create-cgroups] "
-	      "[-- COMMAND...]");
+	      "[--pin DIR] [-- COMMAND...]");
 }
 
 static const struct exit_info *exit_info_of(struct bpf_object *object)
@@ -83,8 +85,11 @@ static int wait_for_end(struct recording *recording, const struct exit_info *end
 		}
 		if (signal == SIGCHLD && command && waitpid(command, &status, WNOHANG) == command)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-		if (ended && ended->kind)
+		if (ended && ended->kind) {
+			if (command)
+				kill(command, SIGTERM);
 			return 0;
+		}
 		if (drain_ms)
 			recording_drain(recording);
 	}
@@ -95,9 +100,10 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "record", required_argument, NULL, 'r' },	     { "ring-mb", required_argument, NULL, 'm' },
 		{ "drain-ms", required_argument, NULL, 'd' },	     { "cgroups", required_argument, NULL, 'c' },
-		{ "create-cgroups", no_argument, NULL, 'C' }, {},
+		{ "create-cgroups", no_argument, NULL, 'C' },	     { "pin", required_argument, NULL, 'p' },
+		{},
 	};
-	const char *record = NULL, *cgroups = "/sys/fs/cgroup";
+	const char *record = NULL, *cgroups = "/sys/fs/cgroup", *pin = NULL;
 	long ring_mb = 0, drain_ms = 0;
 	bool create = false;
 	int option, status;
@@ -109,6 +115,7 @@ int main(int argc, char **argv)
 		case 'd': drain_ms = atol(optarg); break;
 		case 'c': cgroups = optarg; break;
 		case 'C': create = true; break;
+		case 'p': pin = optarg; break;
 		default: usage();
 		}
 	}
@@ -132,14 +139,7 @@ int main(int argc, char **argv)
 	/* Without a reader the buffer need not be large. */
 	if (ring && (ring_mb || !record) && bpf_map__set_max_entries(ring, record ? ring_mb << 20 : 4096))
 		fatal("--ring-mb %ld: expected a power of 2", ring_mb);
-	if (bpf_object__load(object)) {
-		fprintf(stderr, "vtime-load: the kernel refused %s\n", object_path);
-		return 1;
-	}
-	input_fill_maps(input, object);
-	struct recording *recording = record ? recording_open(object, record) : NULL;
-	const struct exit_info *ended = exit_info_of(object);
-
+	/* Loading takes a while; a signal meanwhile ends it afterwards, in order. */
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -147,6 +147,16 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+
+	if (bpf_object__load(object)) {
+		fprintf(stderr, "vtime-load: the kernel refused %s\n", object_path);
+		return 1;
+	}
+	input_fill_maps(input, object);
+	if (pin && bpf_object__pin_maps(object, pin))
+		fatal("cannot pin the maps in %s: %s", pin, strerror(errno));
+	struct recording *recording = record ? recording_open(object, record) : NULL;
+	const struct exit_info *ended = exit_info_of(object);
 
 	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
 
@@ -162,6 +172,8 @@ int main(int argc, char **argv)
 	bool ejected = ended && ended->kind;
 
 	bpf_link__destroy(link);
+	if (pin)
+		bpf_object__unpin_maps(object, pin);
 	if (recording_close(recording, object))
 		status = status ? status : 1;
 	if (ejected) {

@@ -50,6 +50,17 @@ static bool enumerator(const struct btf *kernel, const char *name, uint64_t *val
 	return false;
 }
 
+static void set_constant(struct bpf_object *object, const char *name, uint64_t value)
+{
+	uint32_t offset, bytes;
+	struct bpf_map *map = variable_find(object, ".rodata", name, &offset, &bytes);
+	size_t size;
+	char *data = map ? bpf_map__initial_value(map, &size) : NULL;
+
+	if (data && offset + bytes <= size && bytes <= sizeof(value))
+		memcpy(data + offset, &value, bytes);
+}
+
 void constants_fill(struct bpf_object *object)
 {
 	struct btf *kernel = btf__load_vmlinux_btf();
@@ -66,19 +77,12 @@ void constants_fill(struct bpf_object *object)
 	for (int i = 0; section && i < btf_vlen(section); i++) {
 		const struct btf_var_secinfo *variable = btf_var_secinfos(section) + i;
 		const char *name = btf__name_by_offset(btf, btf__type_by_id(btf, variable->type)->name_off);
-		uint32_t offset, bytes;
 		uint64_t value;
-		size_t size;
-		struct bpf_map *map;
-		char *data;
 
 		/* An enumerator that this kernel lacks stays 0, which is how objects learn of it. */
-		if (strncmp(name, "__SCX_", 6) || !enumerator(kernel, name + 2, &value))
-			continue;
-		map = variable_find(object, ".rodata", name, &offset, &bytes);
-		data = map ? bpf_map__initial_value(map, &size) : NULL;
-		if (data && offset + bytes <= size && bytes <= sizeof(value))
-			memcpy(data + offset, &value, bytes);
+		if (!strncmp(name, "__SCX_", 6) && enumerator(kernel, name + 2, &value))
+			set_constant(object, name, value);
 	}
+	set_constant(object, "nr_cpu_ids", libbpf_num_possible_cpus());
 	btf__free(kernel);
 }

@@ -96,7 +96,7 @@ function checkWorkload({ workload }: ResolvedConfig): void {
 const domainCgroup = (domain: number) => `${CGROUP_ROOT}/domain-${domain}`;
 
 /** Cgroups of the config by name, and one for each domain that tasks are put into directly. */
-function cgroupsOf(config: ResolvedConfig, cpus: number): Map<string, GuestCgroup> {
+export function cgroupsOf(config: ResolvedConfig, cpus: number): Map<string, GuestCgroup> {
   const cgroups = new Map<string, GuestCgroup>();
   policyDomains(config.policy, cpus)?.forEach((_, domain) => {
     cgroups.set(`domain ${domain}`, { path: domainCgroup(domain), domain });
