@@ -75,7 +75,9 @@ async function test(object: string, options: Options): Promise<void> {
   const { seed, rounds: count, cpus, stall, kernel, domains, out, json, quiet } = options;
   const stall_ms = stallMs(stall);
   const settings = domains === undefined ? {} : { domains };
-  const policy = { object: resolve(object), ...settings } as Policy;
+  const policyOf = (file: string): Policy =>
+    Object.assign({ name: 'bpf' }, { object: file, ...settings }) as unknown as Policy;
+  const policy = policyOf(resolve(object));
   const origin = commandLine(object, options);
   const files = new Map<number, string>();
   const rounds: Round[] = [];
@@ -84,7 +86,7 @@ async function test(object: string, options: Options): Promise<void> {
     rounds.push(round);
     if (round.smallest !== undefined) {
       const file = join(out, `round-${round.round}.yaml`);
-      const beside = { object: relative(resolve(out), resolve(object)), ...settings } as Policy;
+      const beside = policyOf(relative(resolve(out), resolve(object)));
       writeNamed(file, findingConfig(round, beside, origin));
       files.set(round.round, file);
     }

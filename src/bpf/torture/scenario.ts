@@ -3,6 +3,7 @@
 
 import type { ConfigInput, StepInput } from '../../config/schema.js';
 import { Draws } from '../../draws.js';
+import { VtimeError } from '../../errors.js';
 
 export type TaskInput = NonNullable<ConfigInput['workload']['tasks']>[number];
 
@@ -21,6 +22,8 @@ export interface ScenarioOptions {
   /** Largest machine. */
   max_cpus: number;
   kernel: '6.12' | '7.3';
+  /** Only machines whose CPUs this divides. */
+  divisor?: number;
 }
 
 /** Machines and how many CPUs they have; small ones are where a mistake shows soonest. */
@@ -271,7 +274,14 @@ function pickIngredients(draws: Draws): Ingredient[] {
 /** Workload number `round` of a seed. */
 export function scenario(seed: number, round: number, options: ScenarioOptions): Scenario {
   const draws = new Draws('torture', seed, round);
-  const [machine, cpus] = draws.pick(MACHINES.filter(([, size]) => size <= options.max_cpus));
+  const { max_cpus, divisor = 1 } = options;
+  const machines = MACHINES.filter(([, size]) => size <= max_cpus && size % divisor === 0);
+  if (machines.length === 0) {
+    throw new VtimeError('usage', `no machine has at most ${max_cpus} CPUs and a multiple of ${divisor}`, {
+      expected: `a divisor of one of ${[...new Set(MACHINE_SIZES.values())].join(', ')}`,
+    });
+  }
+  const [machine, cpus] = draws.pick(machines);
   // Long enough for a task that begins to wait in the first half to be found.
   const horizon_ms = 2 * options.stall_ms;
   const parts: Parts = { draws, cpus, tasks: [], barriers: [], events: [], horizon_ms };
