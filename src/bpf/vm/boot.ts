@@ -151,7 +151,7 @@ export async function boot(options: BootOptions): Promise<BootResult> {
     const console = read('console').toString('latin1');
     if (signal?.aborted) throw new AbortedError('aborted', 'interrupted; the virtual machine was stopped');
     if ((ended as string) === 'timeout') {
-      throw new GuestError(`the guest did not finish within ${Math.round(timeout_ms / 1000)} s`, console);
+      throw new GuestError(`the guest did not finish within ${timeout_ms / 1000} s`, console);
     }
     if (code !== 0) throw new GuestError(`QEMU ended with code ${code}: ${said.trim()}`, console);
     if (/Kernel panic/.test(console)) throw new GuestError('the guest kernel panicked', console);
