@@ -63,6 +63,11 @@ export interface TranslateOptions {
   stackHigh: number;
   /** Address of the budget, an i32. */
   budget: number;
+  /**
+   * Address of an i32 that is set to the site of each call of a helper or kfunc before it is made, so that what goes wrong
+   * inside one has a place too.
+   */
+  callSite?: number;
   /** How many parameters the engine's function of this name has, or undefined if it has none. */
   parameters(kind: 'helper' | 'kfunc', name: string): number | undefined;
   /** Functions that the engine calls; by default the callbacks of all schedulers. What they reach is translated. */
