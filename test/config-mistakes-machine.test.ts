@@ -114,6 +114,16 @@ test('run and output', () => {
     source,
   );
   refuses(
+    'run: {horizon: 60s, warmup: true}',
+    '1:29 run.warmup: expected a time like "3ms", "1.5us", "2h", or "mser-5", got true',
+    source,
+  );
+  refuses(
+    'run: {horizon: 60s, warmup: mser5}',
+    '1:29 run.warmup: "mser5" is not a time; write it like "3ms", "1.5us", "2h"',
+    source,
+  );
+  refuses(
     'run: {horizon: trace}',
     '1:16 run.horizon: there is no open-loop trace whose end could be the horizon',
   );

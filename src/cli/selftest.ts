@@ -1,14 +1,15 @@
 // vtime selftest: cases with known results, run here and now, so that a user can check their own build.
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
-import { type Check, type RowResult, runRow, SELFTEST_ROWS } from '../selftest/index.js';
+import { type Check, type RowResult, runRow, SELFTEST_ROWS, type WarmUpRule } from '../selftest/index.js';
 import { VERSION } from '../version.js';
 
 interface Options {
   json?: boolean;
   filter?: string;
   full?: boolean;
+  warmup: WarmUpRule;
 }
 
 const digits = (value: number | string) =>
@@ -34,7 +35,7 @@ function text({ name, checks, passed, error, seconds }: RowResult): string {
   return `${[head, ...checks.map(line), ...failed].join('\n')}\n`;
 }
 
-async function selftest({ json, filter, full }: Options): Promise<void> {
+async function selftest({ json, filter, full, warmup }: Options): Promise<void> {
   const wanted = filter?.toLowerCase() ?? '';
   const rows = SELFTEST_ROWS.filter(({ name }) => name.toLowerCase().includes(wanted));
   if (rows.length === 0) {
@@ -46,7 +47,7 @@ async function selftest({ json, filter, full }: Options): Promise<void> {
   const depth = full ? 'full' : 'short';
   const results: RowResult[] = [];
   for (const row of rows) {
-    const result = await runRow(row, depth);
+    const result = await runRow(row, depth, warmup);
     results.push(result);
     if (!json) process.stdout.write(text(result));
   }
@@ -55,7 +56,7 @@ async function selftest({ json, filter, full }: Options): Promise<void> {
   if (json) {
     const passed = results.length - failed;
     process.stdout.write(
-      `${JSON.stringify({ version: VERSION, depth, passed, failed, seconds, rows: results }, null, 2)}\n`,
+      `${JSON.stringify({ version: VERSION, depth, warmup, passed, failed, seconds, rows: results }, null, 2)}\n`,
     );
   } else {
     const how = full ? '1 % for means, 2 % for quantiles' : 'estimates within their 99.9 % intervals';
@@ -71,6 +72,11 @@ export function selftestCommand(): Command {
     .description('check this build against closed forms and cases worked out by hand')
     .option('--filter <name>', 'only rows whose name holds this text')
     .option('--full', 'long runs, with the bounds of the test suite (about an hour)')
+    .addOption(
+      new Option('--warmup <rule>', 'what of a steady state is cut off: the first 5 %, or what MSER-5 says')
+        .choices(['fixed', 'mser-5'])
+        .default('fixed'),
+    )
     .option('--json', 'print JSON')
     .action(selftest);
 }

@@ -246,7 +246,7 @@ function resolveRun(config: Config, mistakes: Mistakes): ResolvedRun {
     );
   }
   const known = horizon === 'trace' || horizon === 'none' ? undefined : durationNs(horizon);
-  if (known !== undefined && durationNs(run.warmup) >= known) {
+  if (known !== undefined && run.warmup !== 'mser-5' && durationNs(run.warmup) >= known) {
     mistakes.add(['run', 'warmup'], `leaves nothing to measure before the horizon of ${horizon}`);
   }
   let { limit } = run;

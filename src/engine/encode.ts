@@ -280,7 +280,8 @@ export function encodeRun(model: Model, { run }: ResolvedConfig, horizon_ns: big
     abi.P_LIMIT_NS,
     run.limit === 'none' ? 0 : run.limit === 'auto' ? 10n * horizon_ns : durationNs(run.limit),
   );
-  model.set(abi.P_WARMUP_NS, durationNs(run.warmup));
+  // The rule's time, once it is known, is in the config that is encoded (warmup.ts).
+  model.set(abi.P_WARMUP_NS, run.warmup === 'mser-5' ? 0 : durationNs(run.warmup));
 }
 
 function encodeEvents(model: Model, given: ResolvedConfig['run']['events']): void {

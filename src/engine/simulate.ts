@@ -16,6 +16,7 @@ import { loadEngine } from './module.js';
 import { failureReason } from './reason.js';
 import { RowCollector } from './rows.js';
 import { Simulation, takeTurn } from './simulation.js';
+import { findWarmUp } from './warmup.js';
 
 const OUTCOMES: Record<number, Outcome> = {
   [abi.OUTCOME_COMPLETED]: 'completed',
@@ -69,13 +70,26 @@ function provenanceOf(config: ResolvedConfig, model: EncodedModel, { trace, time
   };
 }
 
+/** The model of a cell, with a warm-up that its rule has found. */
+async function encodeMeasured(
+  config: ResolvedConfig,
+  traces: CellTraces,
+  signal: AbortSignal | undefined,
+): Promise<EncodedModel> {
+  const { run } = config;
+  if (run.warmup !== 'mser-5') return encode(config, traces.trace, traces.times);
+  const warm_up = await findWarmUp(config, traces, signal);
+  const model = encode({ ...config, run: { ...run, warmup: `${warm_up.ns}ns` } }, traces.trace, traces.times);
+  return { ...model, config, statements: { ...model.statements, warm_up } };
+}
+
 /** Runs one resolved cell whose traces are at hand. */
 export async function runCell(
   config: ResolvedConfig,
   traces: CellTraces,
   { signal, onProgress }: Pick<SimulateOptions, 'signal' | 'onProgress'> = {},
 ): Promise<SimulationResult> {
-  const model = encode(config, traces.trace, traces.times);
+  const model = await encodeMeasured(config, traces, signal);
   const simulation = new Simulation(model);
   try {
     return await finishRun(config, traces, model, simulation, { signal, onProgress });

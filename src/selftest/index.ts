@@ -5,10 +5,10 @@ import { networks } from './networks.js';
 import { serviceOrders } from './orders.js';
 import { placement } from './placement.js';
 import { queues } from './queues.js';
-import type { Check, Depth, Row } from './row.js';
+import type { Check, Depth, Row, WarmUpRule } from './row.js';
 import { schedulers } from './schedulers.js';
 
-export type { Check, Depth, Row } from './row.js';
+export type { Check, Depth, Row, WarmUpRule } from './row.js';
 
 export const SELFTEST_ROWS: readonly Row[] = [
   ...queues,
@@ -29,11 +29,11 @@ export interface RowResult {
   seconds: number;
 }
 
-export async function runRow(row: Row, depth: Depth): Promise<RowResult> {
+export async function runRow(row: Row, depth: Depth, rule: WarmUpRule = 'fixed'): Promise<RowResult> {
   const begun = performance.now();
   const seconds = () => (performance.now() - begun) / 1e3;
   try {
-    const checks = await row.run(depth);
+    const checks = await row.run(depth, rule);
     const passed = checks.every((check) => check.passed);
     return { name: row.name, kind: row.kind, checks, passed, seconds: seconds() };
   } catch (error) {

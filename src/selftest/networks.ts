@@ -126,11 +126,12 @@ const forkJoin = steady({
   expected: { W: mean(7) },
 });
 
-// k queues M/M/(48/k), each customer choosing one at random.
+// k queues M/M/(48/k), each customer choosing one at random. In few large domains a wait is rare, and twenty times as sensitive
+// to the load that was drawn as the load is: 0.02 % of it are 0.4 % of the wait.
 const split = (
   [
     [1, 3e6, 3e8],
-    [2, 2e6, 1e8],
+    [2, 2e6, 4e8],
     [4, 2e6, 8e7],
     [8, 1e6, 8e7],
     [16, 1e6, 8e7],

@@ -1,12 +1,17 @@
 // Rows of the self-test: a case whose right values are known, and what the engine makes of it.
 
 import type { ConfigInput } from '../config/schema.js';
+import { durationNs } from '../config/units.js';
 import { simulate } from '../engine/simulate.js';
+import type { WarmUp } from '../engine/warmup.js';
 import { VtimeError } from '../errors.js';
 import type { SimulationResult } from '../types.js';
 
 /** `short`: consistent with the value, in seconds; `full`: within the bounds of the tests, 1 % for means, in minutes. */
 export type Depth = 'short' | 'full';
+
+/** How a run's warm-up is cut off: a fixed share of it, or where MSER-5 says. */
+export type WarmUpRule = 'fixed' | 'mser-5';
 
 export interface Check {
   quantity: string;
@@ -23,7 +28,7 @@ export interface Row {
   name: string;
   /** `closed form`: an estimate with an interval; `exact`: computed by hand, to the nanosecond unless said otherwise. */
   kind: 'closed form' | 'exact';
-  run(depth: Depth): Promise<Check[]>;
+  run(depth: Depth, rule?: WarmUpRule): Promise<Check[]>;
 }
 
 /** A value that has to be hit, within `tolerance`. */
@@ -72,16 +77,16 @@ export function steady<Name extends string>(row: Steady<Name>): Row {
   return {
     name: row.name,
     kind: 'closed form',
-    async run(depth) {
+    async run(depth, rule = 'fixed') {
       const jobs = row.jobs[depth] / REPLICATIONS;
       const samples: Record<Name, number>[] = [];
       for (let seed = 1; seed <= REPLICATIONS; seed++) {
-        const [config, window_s] = sized(row, jobs);
+        const config = sized(row, jobs, rule);
         const result = await simulate({ ...config, seed });
         if (result.outcome !== 'completed') {
           throw new VtimeError('selftest', `${row.name}: ${result.outcome}, ${result.reason?.message}`);
         }
-        samples.push(row.measure(result, window_s));
+        samples.push(row.measure(result, measuredSeconds(result)));
       }
       return Object.keys(row.expected).map((quantity) => {
         const name = quantity as Name;
@@ -96,20 +101,35 @@ export function steady<Name extends string>(row: Steady<Name>): Row {
   };
 }
 
-/** The config of one replication with so many jobs, and the seconds in which they are measured. */
+/** The config of one replication with so many jobs. */
 function sized(
   { config, rate }: Pick<Steady<string>, 'config' | 'rate'>,
   jobs: number,
-): [ConfigInput, number] {
+  rule: WarmUpRule,
+): ConfigInput {
   const output = { digest: false };
   if (rate === undefined) {
     const { workload } = config;
     const arrivals = workload.arrivals?.map((source) => ({ ...source, max_arrivals: Math.ceil(jobs) }));
-    return [{ ...config, workload: { ...workload, arrivals }, output }, Number.NaN];
+    return {
+      ...config,
+      workload: { ...workload, arrivals },
+      ...(rule === 'fixed' ? {} : { run: { warmup: rule } }),
+      output,
+    };
   }
   const horizon = Math.ceil(jobs / rate);
-  const warmup = Math.floor(horizon * WARM_UP);
-  return [{ ...config, run: { horizon: `${horizon}s`, warmup: `${warmup}s` }, output }, horizon - warmup];
+  const warmup = rule === 'fixed' ? `${Math.floor(horizon * WARM_UP)}s` : rule;
+  return { ...config, run: { horizon: `${horizon}s`, warmup }, output };
+}
+
+/** From the end of the warm-up to that of the arrivals; NaN without one. */
+function measuredSeconds({ config, provenance }: SimulationResult): number {
+  const { horizon, warmup } = config.run;
+  if (horizon === 'none' || horizon === 'trace') return Number.NaN;
+  const cut_ns =
+    warmup === 'mser-5' ? (provenance.statements.warm_up as WarmUp).ns : Number(durationNs(warmup));
+  return (Number(durationNs(horizon)) - cut_ns) / 1e9;
 }
 
 function estimate(

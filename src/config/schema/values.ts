@@ -81,6 +81,15 @@ export function durationOr<const Words extends readonly [string, ...string[]]>(.
         : `expected a time like ${units.DURATION_EXAMPLE}, or ${choices}, got ${show(issue.input)}`,
   });
 }
+/** Until when nothing is measured: a time, or the name of the rule that finds it. */
+export const warmup = z
+  .union([z.literal('mser-5'), duration], {
+    error: (issue) =>
+      typeof issue.input === 'number'
+        ? `${issue.input} has no unit; write a time like ${units.DURATION_EXAMPLE}`
+        : `expected a time like ${units.DURATION_EXAMPLE}, or "mser-5", got ${show(issue.input)}`,
+  })
+  .prefault('0s');
 export const rate = text('a rate', units.RATE_EXAMPLE, units.RATE_PATTERN, units.canonicalRate);
 export const hertz = text('a frequency', '"250Hz"', units.HERTZ_PATTERN, (value) => {
   const hz = units.hertz(value);

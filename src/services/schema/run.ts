@@ -5,7 +5,6 @@ import { kernel } from '../../config/schema/machine.js';
 import { policy } from '../../config/schema/policy.js';
 import {
   count,
-  duration,
   durationOr,
   filePath,
   flag,
@@ -14,6 +13,7 @@ import {
   positiveDuration,
   section,
   show,
+  warmup,
 } from '../../config/schema/values.js';
 import { label, megahertz } from './values.js';
 
@@ -51,14 +51,9 @@ export const run = section({
   limit: durationOr('auto', 'none')
     .default('auto')
     .describe('A draining run ends here at the latest; auto: ten durations.'),
-  warmup: z
-    .union([oneOf('mser-5'), duration], {
-      error: (issue) => `expected a time like "1s" or mser-5, got ${show(issue.input)}`,
-    })
-    .prefault('0s')
-    .describe(
-      'Requests that begin earlier are not measured. mser-5: where the marginal standard error of batches of 5 is least (White, Simulation 69(6), 1997).',
-    ),
+  warmup: warmup.describe(
+    'Requests that begin earlier are not measured. mser-5: where the marginal standard error of batches of 5 is least (White, Simulation 69(6), 1997).',
+  ),
   replications: count(1, 100_000).default(3).describe('Runs with seeds seed, seed + 1, …'),
 });
 
