@@ -4,18 +4,30 @@
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readRecording } from '../../dist/src/bpf/recording/file.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const fileOf = (name) => join(root, 'test/recordings', `${name}.arrow.gz`);
 
 /** The task counts of the workloads on 4 CPUs; they grow with the machine. */
 const COUNTS = {
   'sleepers-and-hogs': { hog: 5, sleeper: 8, rare: 3, unmapped: 2 },
   'pollers-and-forks': { poller: 4, parent: 3 },
   'oversubscribed-affinity': { roamer: 10, narrow: 3, victim: 2 },
+  distribution: { long: 6, short: 12 },
 };
 
-/** vtimes set to "now" pass 2^64 when the guest's clock is at 9 s, in the middle of the run. */
-const WRAP = 2n ** 64n - 9_000_000_000n;
+/** Fair classes, of kernels of their own. */
+const FAIR = ['eevdf', 'cfs'];
+
+/** Time after the start of the run at which vtimes that are set to "now" pass 2^64. */
+const WRAP_AFTER_NS = 200_000_000n;
+
+/** Base of the vtimes; when the run starts is known from the recording without a base. */
+function wrapBase(workload, cpus) {
+  const { start_ns } = readRecording(fileOf(`${workload}-${cpus}`)).info;
+  return 2n ** 64n - BigInt(start_ns) - WRAP_AFTER_NS;
+}
 
 /** Where in the steps of the workload a mask is, and the mask on n CPUs that corresponds to that on 4. */
 const MASKS = {
@@ -32,7 +44,8 @@ function settings(workload, cpus, variant) {
   const scale = cpus / 4;
   const fields = { 'policy.domains': 2 * scale };
   if (variant === 'as-coded') fields.policy = `{name: domains-as-coded, domains: ${2 * scale}, slice: 3ms}`;
-  if (variant === 'as-coded') delete fields['policy.domains'];
+  if (FAIR.includes(variant)) fields.policy = 'eevdf';
+  if (fields.policy !== undefined) delete fields['policy.domains'];
   for (const [task, count] of Object.entries(COUNTS[workload])) {
     fields[`workload.tasks.${task}.count`] = count * scale;
   }
@@ -43,17 +56,18 @@ function settings(workload, cpus, variant) {
 
 function recording(workload, cpus, variant) {
   const name = [workload, variant, cpus].filter((part) => part !== '').join('-');
-  const rodata = variant === 'wrap' ? ['--rodata', `vtime_base=${WRAP}`] : [];
-  return { name, workload, cpus, options: [...settings(workload, cpus, variant), ...rodata] };
+  const rodata = () => (variant === 'wrap' ? ['--rodata', `vtime_base=${wrapBase(workload, cpus)}`] : []);
+  const scheduler = FAIR.includes(variant) ? ['--scheduler', variant] : [];
+  const options = () => [...settings(workload, cpus, variant), ...scheduler, ...rodata()];
+  return { name, workload, cpus, options };
 }
 
+const WORKLOADS = ['sleepers-and-hogs', 'pollers-and-forks', 'oversubscribed-affinity'];
 const recordings = [4, 8, 16].flatMap((cpus) => [
-  ...Object.keys(COUNTS).flatMap((workload) => [
-    recording(workload, cpus, ''),
-    recording(workload, cpus, 'as-coded'),
-  ]),
+  ...WORKLOADS.flatMap((workload) => [recording(workload, cpus, ''), recording(workload, cpus, 'as-coded')]),
   recording('sleepers-and-hogs', cpus, 'wrap'),
 ]);
+recordings.push(...['', ...FAIR].map((variant) => recording('distribution', 4, variant)));
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !recordings.some((recording) => recording.name === name));
@@ -70,7 +84,7 @@ for (const { name, workload, cpus, options } of recordings) {
     [
       join(root, 'bin/vtime.js'),
       ...['kernel', 'record', join(root, 'bpf/vm/workloads', `${workload}.yaml`), '--cpus', String(cpus)],
-      ...['-o', join(root, 'test/recordings', `${name}.arrow.gz`), ...options],
+      ...['-o', fileOf(name), ...options()],
     ],
     { stdio: 'inherit' },
   );
