@@ -16,6 +16,9 @@ const SOURCES = fileURLToPath(new URL('../../../../bpf/vm/', import.meta.url));
 const RUNNER = ['workload.c', 'program.c', 'draw.c', 'model.c'];
 const HEADERS = ['workload.h'];
 const TRACE_DUMP = ['trace-dump.c'];
+const METRONOME = ['metronome.c'];
+/** See metronome.c. A power of 2, as the clock chip wants it. */
+const METRONOME_HZ = 2048;
 const FLAGS = ['-O2', '-Wall', '-static'];
 
 /** Compiles a static program of bpf/vm unless the cache has it; returns its path. */
@@ -72,13 +75,26 @@ const RUN_WORKLOAD = '#!/bin/sh\nexec /bin/workload /workload >/out/tasks 2>/out
 
 const FOLDERS = ['bin', 'dev', 'modules', 'out', 'proc', 'sys'];
 
-export function buildInitramfs(
-  busybox: string,
-  kernel: Kernel,
-  workload: GuestWorkload,
-  observer: Observer,
-  cache: string,
-): Uint8Array {
+export interface InitramfsOptions {
+  /** Path of a static busybox. */
+  busybox: string;
+  kernel: Kernel;
+  workload: GuestWorkload;
+  observer: Observer;
+  /** The guest's clock counts instructions. */
+  exact: boolean;
+  /** Where compiled programs are kept. */
+  cache: string;
+}
+
+export function buildInitramfs({
+  busybox,
+  kernel,
+  workload,
+  observer,
+  exact,
+  cache,
+}: InitramfsOptions): Uint8Array {
   const program = (path: string, file: string): CpioEntry => ({
     path,
     contents: readFileSync(file),
@@ -96,11 +112,12 @@ export function buildInitramfs(
     program('bin/busybox', busybox),
     program('bin/workload', compile('workload', RUNNER, HEADERS, cache)),
     program('bin/trace-dump', compile('trace-dump', TRACE_DUMP, [], cache)),
+    program('bin/metronome', compile('metronome', METRONOME, [], cache)),
     { path: 'bin/run-workload', contents: Buffer.from(RUN_WORKLOAD), executable: true },
     { path: 'observe', contents: readFileSync(join(SOURCES, observer.script)) },
     text('workload', workload.text),
     text('cgroups', cgroups.join('')),
-    text('settings', settingsText(observer.settings)),
+    text('settings', settingsText({ ...observer.settings, ...(exact && { METRONOME_HZ }) })),
     // Inserted by name, which is their order.
     ...kernel.modules.map(
       (file, i): CpioEntry => ({ path: `modules/${i}.ko`, contents: readFileSync(file) }),

@@ -72,7 +72,7 @@ export async function recordKernel(options: RecordOptions): Promise<Recorded> {
   const guest = await boot({
     emulator,
     kernel,
-    initramfs: buildInitramfs(busybox, kernel, workload, observer, cache),
+    initramfs: buildInitramfs({ busybox, kernel, workload, observer, exact, cache }),
     cpus: workload.cpus,
     memory_mb: MEMORY_MB + MEMORY_MB_PER_CPU * workload.cpus,
     exact,
