@@ -16,9 +16,11 @@ import {
   SECTION_HISTOGRAMS,
   SECTION_PACKAGE_RESULTS,
   SECTION_SUMMARY,
+  SECTION_SV_INTERVALS,
   SECTION_SV_RESULTS,
   SECTION_SV_SERIES,
   SVB_STRIDE,
+  SECTION_SV_STEPS,
   SVR_COUNT,
   CLS_COUNT,
 } from './abi';
@@ -66,8 +68,9 @@ import { CLASS_DEDICATED, STATE_FREE, TASK_CLASS, TASK_STATE, TASK_SUM_EXEC, tas
 import { takeWindow } from './kernel/watchdog';
 import { liveRequests, timeOfLiveRequests } from './services/call';
 import { instanceCount } from './services/load';
-import { checkServices, writeInstances } from './services/results';
 import { seriesLength, writeSeries } from './services/series';
+import { intervalRowBytes, intervalRows, intervalRowsAddress, monitorFinish } from './services/monitor';
+import { checkServices, stepRows, writeInstances, writeSteps } from './services/results';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -91,6 +94,7 @@ export function finish(): void {
   checkCpuTime();
   checkWorker();
   checkServices();
+  monitorFinish();
 }
 
 /** arrived = completed + dropped + timed out + in system, and Little's law: ∫ N dt = Σ time in system of finished and live jobs. */
@@ -128,7 +132,7 @@ function checkCpuTime(): void {
 }
 
 /** Most sections of a result image. */
-const RESULT_SECTIONS: u32 = 9;
+const RESULT_SECTIONS: u32 = 12;
 
 let image: usize = 0;
 let sections: u32 = 0;
@@ -160,7 +164,7 @@ export function writeResult(): usize {
   const frequencies = busyFrequencies();
   const series = instanceCount == 0 ? 0 : seriesLength;
   const bytes =
-    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
+    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + stepRows() * 16 + intervalRows() * intervalRowBytes() + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
   image = arenaAllocate(bytes);
   if (image == 0) return 0;
   sections = 0;
@@ -172,6 +176,8 @@ export function writeResult(): usize {
   for (let s: u32 = 0; s < classes; s++) memory.copy(rows + s * CLS_COUNT * 8, CLASSES + (s << CLASS_SHIFT), CLS_COUNT * 8);
   writeFrequencies(open(SECTION_FREQUENCY_RESULTS, frequencies, 16));
   writeHistograms(open(SECTION_HISTOGRAMS, used, 64), open(SECTION_BUCKETS, buckets, 16), classes);
+  memory.copy(open(SECTION_SV_INTERVALS, intervalRows(), intervalRowBytes()), intervalRowsAddress(), intervalRows() * intervalRowBytes());
+  writeSteps(open(SECTION_SV_STEPS, stepRows(), 16));
   writeInstances(open(SECTION_SV_RESULTS, instanceCount, SVR_COUNT * 8));
   if (series != 0) writeSeries(open(SECTION_SV_SERIES, series, SVB_STRIDE));
   store<u32>(image, IMAGE_MAGIC);

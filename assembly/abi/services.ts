@@ -70,7 +70,7 @@ export const SVI_STEP: u32 = 40;
 export const SVI_STEPS: u32 = 44;
 /** u32 task template of its first thread in scheduled mode, the others follow; NONE = dedicated */
 export const SVI_TEMPLATE: u32 = 48;
-/** u32 tier of the power controller, NONE = none */
+/** u32 tier that the controller sees it in, NONE = none */
 export const SVI_TIER: u32 = 52;
 
 /** Threads, each with a queue per path and stage. */
@@ -197,7 +197,25 @@ export const SVC_CLIENTS: u32 = 5;
 export const SVC_THINK: u32 = 6;
 /** u64 statistics class of requests */
 export const SVC_STATS: u32 = 7;
+/** u64 time between looks at the system, ns; 0 = none. Tail latencies are of the requests and visits that end within one. */
+export const SVC_INTERVAL_NS: u32 = 8;
+/** u64 quantile looked at, fraction of 2^32; bound on it that the power controller keeps, ns; CONTROLLER_ */
+export const SVC_QUANTILE: u32 = 9;
+export const SVC_TARGET_NS: u32 = 10;
+export const SVC_CONTROLLER: u32 = 11;
+/** u64 tiers under control; 1: tuples that failed are remembered; ranges of latency */
+export const SVC_TIERS: u32 = 12;
+export const SVC_FAILING_LIST: u32 = 13;
+export const SVC_BUCKETS: u32 = 14;
+/** i64 gains in steps per relative error, 1/65536: proportional, integral, derivative */
+export const SVC_GAIN: u32 = 15;
 export const SVC_COUNT: u32 = 32;
+
+/** Frequencies stay as they are. */
+export const CONTROLLER_NONE: u32 = 0;
+/** µqSim's power management. */
+export const CONTROLLER_ALGORITHM_1: u32 = 1;
+export const CONTROLLER_PID: u32 = 2;
 
 // ---- results --------------------------------------------------------------------------------------------
 
@@ -215,3 +233,12 @@ export const SVB_STRIDE: u32 = 24;
 /** Most batches; a batch has SERIES_BATCH × 2^k requests, k so that they suffice. */
 export const SERIES_BATCHES: u32 = 4096;
 export const SERIES_BATCH: u32 = 5;
+/** Per interval, u64: end ns, requests that ended, their tail latency ns, the client's rate per second, then for each tier its tail latency and step. */
+export const SECTION_SV_INTERVALS: u32 = 112;
+export const INTERVAL_END_NS: u32 = 0;
+export const INTERVAL_REQUESTS: u32 = 1;
+export const INTERVAL_TAIL_NS: u32 = 2;
+export const INTERVAL_RATE: u32 = 3;
+export const INTERVAL_TIERS: u32 = 4;
+/** Busy time of instances by frequency step, 16 B: u32 instance, u32 step, u64 ns. */
+export const SECTION_SV_STEPS: u32 = 113;

@@ -50,6 +50,20 @@ export function histogramBucketIndex(value: u64): u32 {
   return ((shift as u32) << 9) + ((value >> shift) as u32);
 }
 
+/** Empties a histogram that will be filled again: its pages are kept. */
+export function histogramClear(id: u32): void {
+  const record = histogramAddress(id);
+  store<u64>(record, 0, HISTOGRAM_COUNT);
+  store<u64>(record, 0, HISTOGRAM_SUM_LOW);
+  store<u64>(record, 0, HISTOGRAM_SUM_HIGH);
+  store<u64>(record, u64.MAX_VALUE, HISTOGRAM_MIN);
+  store<u64>(record, 0, HISTOGRAM_MAX);
+  for (let p: u32 = 0; p < PAGES; p++) {
+    const page = load<u32>(record + (p << 2), PAGE_TABLE) as usize;
+    if (page != 0) memory.fill(page, 0, PAGE_BYTES);
+  }
+}
+
 /** Middle of a bucket, rounded down: the value that stands for it. */
 export function histogramBucketValue(index: u32): u64 {
   if (index < 2 * PAGE_BUCKETS) return index as u64;

@@ -51,6 +51,8 @@ const DRAW_BYTES: u64 = 2;
 export let clientActive: bool = false;
 /** Something happens at the client when a reply comes. */
 export let clientWaits: bool = false;
+/** Where latencies of the current interval go, NONE = nowhere (monitor.ts). */
+export let intervalHistogram: u32 = NONE;
 /** Requests that start earlier are not measured. */
 export let measuredFrom: u64 = 0;
 
@@ -95,6 +97,7 @@ export function clientInit(record: usize, clientTask: u32, epochs: usize, epochC
   sent = 0;
   seriesInit();
   measuredFrom = param(P_WARMUP_NS);
+  intervalHistogram = NONE;
   requestKeys = streamKey(seed, PURPOSE_PROGRAM, 0);
   arrivalKey = streamKey(seed, PURPOSE_ARRIVAL, 0);
   thinkKey = streamKey(seed, PURPOSE_START, 0);
@@ -106,6 +109,15 @@ export function clientInit(record: usize, clientTask: u32, epochs: usize, epochC
     return;
   }
   for (let i: u64 = 0; i < clients; i++) thinkUntilNext(i);
+}
+
+export function recordIntervals(histogram: u32): void {
+  intervalHistogram = histogram;
+}
+
+/** The client's rate now, requests per second; 0 in a closed loop. */
+export function currentRate(): u64 {
+  return epoch < epochsEnd ? (load<u32>(epoch, 12) as u64) : 0;
 }
 
 // ---- requests begin --------------------------------------------------------------------------------------
@@ -188,8 +200,9 @@ export function callEnded(call: u32, end: u64): void {
   const start = load<u64>(request, REQUEST_START);
   count(COMPLETED);
   count(SOJOURN, now - start);
+  const latency = load<u64>(request, REQUEST_END) - start;
+  if (intervalHistogram != NONE) histogramRecord(intervalHistogram, latency);
   if (start >= measuredFrom) {
-    const latency = load<u64>(request, REQUEST_END) - start;
     histogramRecord(stats * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);
     const kind = load<u32>(request, REQUEST_STATS);
     if (kind != NONE) histogramRecord(kind * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);

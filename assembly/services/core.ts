@@ -13,6 +13,8 @@ import {
   INSTANCE_BUSY_NS,
   INSTANCE_KIND,
   INSTANCE_STARVED,
+  INSTANCE_STEP,
+  INSTANCE_STEP_BUSY,
   THREAD_BEGAN,
   THREAD_CORE,
   THREAD_CORE_COUNT,
@@ -107,6 +109,11 @@ export function endService(thread: u32): void {
   const time = now - load<u64>(thread, THREAD_BEGAN);
   const instance = load<u32>(thread, THREAD_INSTANCE);
   store<u64>(instance, load<u64>(instance, INSTANCE_BUSY_NS) + time, INSTANCE_BUSY_NS);
+  const bySteps = load<u32>(instance, INSTANCE_STEP_BUSY);
+  if (bySteps != 0) {
+    const at = bySteps + (load<u32>(instance, INSTANCE_STEP) << 3);
+    store<u64>(at, load<u64>(at) + time);
+  }
   const t = load<u32>(thread, THREAD_TASK);
   store<u64>(t, load<u64>(t, TASK_SUM_EXEC) + time, TASK_SUM_EXEC);
 }

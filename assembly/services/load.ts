@@ -64,6 +64,7 @@ import {
   SVS_TIMING,
   SVT_POINTS,
   SVT_STRIDE,
+  SVC_TIERS,
   SV_BIND,
   TAKE_ONE,
 } from '../abi';
@@ -92,6 +93,7 @@ import { section, sectionRows } from '../model';
 import { callsReset } from './call';
 import { clientInit } from './client';
 import { coresInit } from './core';
+import { monitorInit, monitorReset, tierOf } from './monitor';
 import { networkInit } from './network';
 import { byConnection } from './stagequeue';
 import { threadStride } from './thread';
@@ -112,6 +114,7 @@ import {
   INSTANCE_QUEUES,
   INSTANCE_STATS,
   INSTANCE_STEP,
+  INSTANCE_STEP_BUSY,
   INSTANCE_STEPS,
   INSTANCE_THREAD_COUNT,
   INSTANCE_THREADS,
@@ -174,6 +177,7 @@ import {
   THREAD_TASK,
   THREAD_TIMED,
   TIMED_CLIENT,
+  TIMED_MONITOR,
   TIMED_SERVER,
   TIMED_THREAD,
   TIMED_WIRE,
@@ -221,6 +225,7 @@ export function servicesInit(): void {
   connections = load<u64>(section(SECTION_SV_CLIENT)) as u32;
   loadTimings();
   loadStages();
+  monitorReset(load<u64>(section(SECTION_SV_CLIENT) + SVC_TIERS * 8) as u32);
   loadMachines();
   loadCores(from);
   let scheduled = false;
@@ -408,7 +413,9 @@ function loadInstance(instance: u32, row: usize, index: u32): void {
   store<u32>(instance, load<u32>(row, SVI_STATS), INSTANCE_STATS);
   store<u32>(instance, load<u32>(row, SVI_STEP), INSTANCE_STEP);
   store<u32>(instance, load<u32>(row, SVI_STEPS), INSTANCE_STEPS);
-  store<u32>(instance, load<u32>(row, SVI_TIER), INSTANCE_TIER);
+  const tier = load<u32>(row, SVI_TIER);
+  if (tier != NONE) store<u32>(instance, tierOf(tier, instance), INSTANCE_TIER);
+  if (load<u32>(row, SVI_STEPS) > 1) store<u32>(instance, allocate(load<u32>(row, SVI_STEPS), 8), INSTANCE_STEP_BUSY);
   joinStages(row);
   let queues: u32 = 0;
   for (let p: u32 = 0; p < pathCount; p++) {
@@ -660,4 +667,8 @@ function loadClient(): void {
   const epochCount = sectionRows();
   if (failure != 0) return;
   clientInit(section(SECTION_SV_CLIENT), task, epochs, epochCount, routes, kinds);
+  const monitor = allocate(1, 16);
+  store<u32>(monitor, TIMED_MONITOR);
+  const monitorTask = makeTask(monitor, 0, 0);
+  if (failure == 0) monitorInit(section(SECTION_SV_CLIENT), monitorTask);
 }

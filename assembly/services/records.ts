@@ -7,7 +7,7 @@
 //   16  u32 paths, u32 count            48  u32 connections   thread by connection, 0 = not bound
 //   24  u32 queues, u32 count           52  u32 starved       threads with work that found no core; calls in queues
 //   32  u32 machine                     56  u64 busy ns
-//   36  u32 flags                       64  u64 visits   72  u64 batches   80  u64 jobs   88  u32 step, u32 steps   96  u32 tier
+//   36  u32 flags                       64  u64 visits   72  u64 batches   80  u64 jobs   88  u32 step, u32 steps   96  u32 tier, u32 busy ns by step
 //
 // Thread, THREAD_BYTES + 2 B a path:
 //    0  u32 timed       TIMED_THREAD or TIMED_SERVER     32  u32 cores, u32 count   that it may hold
@@ -48,12 +48,22 @@ export const INSTANCE_JOBS: usize = 80;
 export const INSTANCE_STEP: usize = 88;
 export const INSTANCE_STEPS: usize = 92;
 export const INSTANCE_TIER: usize = 96;
+/** Busy ns by frequency step, 0 = one step only. */
+export const INSTANCE_STEP_BUSY: usize = 100;
 
 /** What a task's timer is for: first field of the record that its TASK_QUEUE names. */
 export const TIMED_THREAD: u32 = 0;
 export const TIMED_SERVER: u32 = 1;
 export const TIMED_WIRE: u32 = 2;
 export const TIMED_CLIENT: u32 = 3;
+export const TIMED_MONITOR: u32 = 4;
+
+/** Tier, 32 B: u32 histogram of the current interval, u32 step, u32 steps, u64 tail of the last interval. */
+export const TIER_BYTES: usize = 32;
+export const TIER_HISTOGRAM: usize = 0;
+export const TIER_STEP: usize = 4;
+export const TIER_STEPS: usize = 8;
+export const TIER_TAIL: usize = 16;
 
 export const THREAD_BYTES: usize = 64;
 export const THREAD_TIMED: usize = 0;

@@ -12,6 +12,8 @@ import {
   INSTANCE_BYTES,
   INSTANCE_JOBS,
   INSTANCE_KIND,
+  INSTANCE_STEP_BUSY,
+  INSTANCE_STEPS,
   INSTANCE_THREAD_COUNT,
   INSTANCE_THREADS,
   INSTANCE_VISITS,
@@ -48,5 +50,29 @@ export function writeInstances(at: usize): void {
     store<u64>(row + (SVR_VISITS << 3), load<u64>(instance, INSTANCE_VISITS));
     store<u64>(row + (SVR_BATCHES << 3), load<u64>(instance, INSTANCE_BATCHES));
     store<u64>(row + (SVR_JOBS << 3), load<u64>(instance, INSTANCE_JOBS));
+  }
+}
+
+/** Rows of SECTION_SV_STEPS. */
+export function stepRows(): u32 {
+  let rows: u32 = 0;
+  for (let i: u32 = 0; i < instanceCount; i++) {
+    const instance = instances + i * (INSTANCE_BYTES as u32);
+    if (load<u32>(instance, INSTANCE_STEP_BUSY) != 0) rows += load<u32>(instance, INSTANCE_STEPS);
+  }
+  return rows;
+}
+
+export function writeSteps(at: usize): void {
+  for (let i: u32 = 0; i < instanceCount; i++) {
+    const instance = instances + i * (INSTANCE_BYTES as u32);
+    const busy = load<u32>(instance, INSTANCE_STEP_BUSY);
+    if (busy == 0) continue;
+    for (let step: u32 = 0, n = load<u32>(instance, INSTANCE_STEPS); step < n; step++) {
+      store<u32>(at, i);
+      store<u32>(at, step, 4);
+      store<u64>(at, load<u64>(busy + (step << 3)), 8);
+      at += 16;
+    }
   }
 }

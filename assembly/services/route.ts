@@ -34,6 +34,7 @@ import {
   INSTANCE_PATH_COUNT,
   INSTANCE_PATHS,
   INSTANCE_STATS,
+  INSTANCE_TIER,
   INSTANCE_VISITS,
   NODE_CHILD_COUNT,
   NODE_CHILDREN,
@@ -50,6 +51,7 @@ import {
   SERVICE_INDEX,
   SERVICE_INSTANCE_COUNT,
   SERVICE_INSTANCES,
+  TIER_HISTOGRAM,
 } from './records';
 import { serverReceive } from './server';
 import { threadReceive, visitKey } from './thread';
@@ -196,8 +198,11 @@ function sameService(node: u32): u32 {
 
 function visitEnded(call: u32, instance: u32): void {
   store<u64>(instance, load<u64>(instance, INSTANCE_VISITS) + 1, INSTANCE_VISITS);
+  const residence = now - load<u64>(call, CALL_ENTERED);
+  const tier = load<u32>(instance, INSTANCE_TIER);
+  if (tier != 0) histogramRecord(load<u32>(tier, TIER_HISTOGRAM), residence);
   if (load<u64>(load<u32>(call, CALL_REQUEST), REQUEST_START) < measuredFrom) return;
-  histogramRecord(load<u32>(instance, INSTANCE_STATS) * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, now - load<u64>(call, CALL_ENTERED));
+  histogramRecord(load<u32>(instance, INSTANCE_STATS) * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, residence);
 }
 
 /** Sends a call to each of the next nodes but `except`: copies, and last the call itself unless it stays (`except` given). */

@@ -4,8 +4,9 @@
 import { TASK_QUEUE } from '../kernel/task';
 import { clientDue } from './client';
 import { setWaker } from './core';
+import { monitorDue } from './monitor';
 import { wireDue } from './network';
-import { TIMED_SERVER, TIMED_THREAD, TIMED_WIRE } from './records';
+import { TIMED_CLIENT, TIMED_SERVER, TIMED_THREAD, TIMED_WIRE } from './records';
 import { serverDone, serverServe } from './server';
 import { threadDone, threadServe } from './thread';
 
@@ -16,7 +17,8 @@ export function onServiceTimer(t: u32): void {
   if (timed == TIMED_THREAD) threadDone(record);
   else if (timed == TIMED_SERVER) serverDone(record);
   else if (timed == TIMED_WIRE) wireDue(record);
-  else clientDue();
+  else if (timed == TIMED_CLIENT) clientDue();
+  else monitorDue();
 }
 
 /** Scheduled thread t runs on a CPU: hands on what it has served and takes the next batch. Its time, ns; u64.MAX_VALUE if there is none. */

@@ -5,6 +5,7 @@ import {
   CLIENT,
   NONE,
   type ResolvedExecution,
+  type ResolvedInstance,
   type ResolvedModel,
   type ResolvedNode,
   type ResolvedServices,
@@ -63,6 +64,20 @@ export interface EncodedServices extends EncodedModel {
   /** Instances in the order of SECTION_SV_INSTANCES: those of services, then network stacks by machine. */
   instances: readonly { name: string; service: number; machine: number; cores: number; threads: number }[];
 }
+
+/** Frequency steps of an instance, ascending, the one it begins with, and its tier. */
+interface Frequencies {
+  mhz: readonly number[];
+  step: number;
+  tier: number;
+}
+
+const CONTROLLERS = {
+  static: abi.CONTROLLER_NONE,
+  'race-to-idle': abi.CONTROLLER_NONE,
+  'algorithm-1': abi.CONTROLLER_ALGORITHM_1,
+  pid: abi.CONTROLLER_PID,
+} as const;
 
 export function encodeServices(services: ResolvedServices): EncodedServices {
   const platform = platformOf(services);
@@ -135,7 +150,7 @@ class ServicesEncoder {
         models[instance.model],
         instance.machine,
         instance.execution,
-        instance.frequency_mhz,
+        this.#frequencies(instance),
       );
       const stats = this.#model.addClass(instance.name, 'source');
       const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
@@ -195,7 +210,7 @@ class ServicesEncoder {
     model: ResolvedModel,
     machine: number,
     execution: ResolvedExecution,
-    frequency_mhz = model.reference_frequency_mhz,
+    frequencies: Frequencies = { mhz: [model.reference_frequency_mhz], step: 0, tier: abi.NONE },
   ): number {
     const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
     const row = rows.add();
@@ -208,7 +223,9 @@ class ServicesEncoder {
     rows.u32(row, abi.SVI_MACHINE, machine);
     rows.u32(row, abi.SVI_FLAGS, this.#flags(model));
     rows.u32(row, abi.SVI_TEMPLATE, abi.NONE);
-    rows.u32(row, abi.SVI_TIER, abi.NONE);
+    rows.u32(row, abi.SVI_TIER, frequencies.tier);
+    rows.u32(row, abi.SVI_STEP, frequencies.step);
+    rows.u32(row, abi.SVI_STEPS, frequencies.mhz.length);
     const paths = this.#model.section(abi.SECTION_SV_PATHS);
     rows.u32(row, abi.SVI_PATHS, paths.count);
     rows.u32(row, abi.SVI_PATH_COUNT, model.paths.length);
@@ -220,7 +237,6 @@ class ServicesEncoder {
       load_per_s: this.#services.client.epochs[0]?.rate_per_s,
       cast_factors: this.#services.compat.includes('B3-frequency-casts'),
     };
-    const frequencies = [frequency_mhz];
     model.paths.forEach(({ stages: own, priority }, p) => {
       const path = paths.add();
       paths.u32(path, abi.SVP_STAGES, stages.count);
@@ -229,10 +245,23 @@ class ServicesEncoder {
       paths.u64(path, abi.SVP_PROBABILITY, cumulative[p]);
       for (const s of own) {
         const stage = model.stages[s];
-        this.#stage(stage, addTimings(this.#model, stage, frequencies, setting));
+        this.#stage(stage, addTimings(this.#model, stage, frequencies.mhz, setting));
       }
     });
     return row;
+  }
+
+  /** Steps of an instance: those of the power management if its service is under control, else its own frequency only. */
+  #frequencies({ service, frequency_mhz }: ResolvedInstance): Frequencies {
+    const { power } = this.#services;
+    const tier = power?.tiers.indexOf(service) ?? -1;
+    if (power === undefined || tier < 0) return { mhz: [frequency_mhz], step: 0, tier: abi.NONE };
+    const mhz = power.frequencies_mhz;
+    const nearest = mhz.reduce(
+      (best, f, i) => (Math.abs(f - frequency_mhz) < Math.abs(mhz[best] - frequency_mhz) ? i : best),
+      0,
+    );
+    return { mhz, step: power.controller === 'static' ? nearest : mhz.length - 1, tier };
   }
 
   #flags(model: ResolvedModel): number {
@@ -357,6 +386,22 @@ class ServicesEncoder {
     nodes.u32(row, abi.SVN_CHILD_COUNT, node.next.length);
   }
 
+  #power(values: (bigint | number)[]): void {
+    const { power } = this.#services;
+    if (power === undefined) return;
+    const { proportional, integral, derivative } = power.gain;
+    values[abi.SVC_INTERVAL_NS] = power.interval_ns;
+    values[abi.SVC_QUANTILE] = q32(power.quantile);
+    values[abi.SVC_TARGET_NS] = power.target_ns;
+    values[abi.SVC_CONTROLLER] = CONTROLLERS[power.controller];
+    values[abi.SVC_TIERS] = power.tiers.length;
+    values[abi.SVC_FAILING_LIST] = power.failing_list ? 1 : 0;
+    values[abi.SVC_BUCKETS] = power.buckets;
+    [proportional, integral, derivative].forEach((gain, i) => {
+      values[abi.SVC_GAIN + i] = Math.round(gain * 65536);
+    });
+  }
+
   #client(stats: number): void {
     const { client, run } = this.#services;
     const section = this.#model.section(abi.SECTION_SV_CLIENT);
@@ -369,7 +414,8 @@ class ServicesEncoder {
     values[abi.SVC_CLIENTS] = client.clients;
     values[abi.SVC_THINK] = this.#model.distribution(client.think);
     values[abi.SVC_STATS] = stats;
-    for (const value of values) section.u64(section.add(), 0, value);
+    this.#power(values);
+    for (const value of values) section.u64(section.add(), 0, BigInt.asUintN(64, BigInt(value)));
     const epochs = this.#model.section(abi.SECTION_SV_EPOCHS);
     const end = run.duration_ns === 0 ? FOREVER : BigInt(run.duration_ns);
     if (client.interarrival !== undefined) {

@@ -24,6 +24,8 @@ export interface InstanceResult {
   busy_ns: number;
   /** busy / (cores × duration) */
   utilisation: number;
+  /** Of busy_ns at each frequency under power management, ascending; dedicated mode only. */
+  busy_by_mhz: { mhz: number; ns: number }[];
   /** Visits that have ended. */
   visits: number;
   /** What threads took from queues, and the jobs in it. */
@@ -31,6 +33,19 @@ export interface InstanceResult {
   jobs: number;
   /** From arrival at the service to the end of the visit, ns; measured requests only. Empty for network stacks. */
   residence: Histogram;
+}
+
+/** What an interval of the power management has seen, and the frequencies that it ran at. */
+export interface IntervalResult {
+  end_ns: number;
+  /** Requests that ended in it. */
+  requests: number;
+  /** The quantile under control of their latencies; Infinity if none ended although some were under way, NaN if there were none. */
+  tail_ns: number;
+  /** The client's rate at its end. */
+  rate_per_s: number;
+  /** In the order of the tiers under control. */
+  tiers: { tail_ns: number; mhz: number }[];
 }
 
 export interface ServicesResult {
@@ -46,6 +61,8 @@ export interface ServicesResult {
   /** By kind of request. */
   requests: { name: string; latency: Histogram }[];
   instances: InstanceResult[];
+  /** Empty without power management. */
+  intervals: IntervalResult[];
   /** Latencies in the order in which requests began, in batches of equal numbers of requests. */
   series: LatencySeries;
 }
@@ -111,6 +128,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
   const end_ns = simulation.counter(abi.R_END_NS);
   const of = (row: number, field: number) =>
     Number(view.getBigUint64(rows.offset + row * rows.stride + field * 8, true));
+  const steps = stepsOf(view, sections.get(abi.SECTION_SV_STEPS)!, model);
   return {
     outcome: outcomeOf(simulation),
     end_ns,
@@ -132,10 +150,49 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       threads,
       busy_ns: of(row, abi.SVR_BUSY_NS),
       utilisation: end_ns === 0 ? 0 : of(row, abi.SVR_BUSY_NS) / (cores * end_ns),
+      busy_by_mhz: steps.get(row) ?? [],
       visits: of(row, abi.SVR_VISITS),
       batches: of(row, abi.SVR_BATCHES),
       jobs: of(row, abi.SVR_JOBS),
       residence: (service >= 0 ? latencies.get(name) : undefined) ?? Histogram.empty,
     })),
+    intervals: intervalsOf(view, sections.get(abi.SECTION_SV_INTERVALS)!, model),
   };
+}
+
+/** Busy time by frequency of each instance under control, by its row. */
+function stepsOf(view: DataView, { offset, count, stride }: SectionPlace, { services }: EncodedServices) {
+  const steps = new Map<number, { mhz: number; ns: number }[]>();
+  for (let i = 0; i < count; i++) {
+    const at = offset + i * stride;
+    const row = view.getUint32(at, true);
+    const mhz = services.power!.frequencies_mhz[view.getUint32(at + 4, true)];
+    steps.set(row, [...(steps.get(row) ?? []), { mhz, ns: Number(view.getBigUint64(at + 8, true)) }]);
+  }
+  return steps;
+}
+
+const NOTHING_CAME_BACK = (1n << 64n) - 1n;
+
+function intervalsOf(
+  view: DataView,
+  { offset, count, stride }: SectionPlace,
+  { services }: EncodedServices,
+): IntervalResult[] {
+  return Array.from({ length: count }, (_, i) => {
+    const field = (index: number) => view.getBigUint64(offset + i * stride + index * 8, true);
+    const requests = Number(field(abi.INTERVAL_REQUESTS));
+    const tail = field(abi.INTERVAL_TAIL_NS);
+    return {
+      end_ns: Number(field(abi.INTERVAL_END_NS)),
+      requests,
+      tail_ns:
+        tail === NOTHING_CAME_BACK ? Number.POSITIVE_INFINITY : requests === 0 ? Number.NaN : Number(tail),
+      rate_per_s: Number(field(abi.INTERVAL_RATE)),
+      tiers: services.power!.tiers.map((_tier, t) => ({
+        tail_ns: Number(field(abi.INTERVAL_TIERS + 2 * t)),
+        mhz: services.power!.frequencies_mhz[Number(field(abi.INTERVAL_TIERS + 2 * t + 1))],
+      })),
+    };
+  });
 }
