@@ -1,7 +1,8 @@
 // vtime kernel record: the workload of a config in a real kernel in a virtual machine, and what its scheduler decided.
 
 import { createHash } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { recordingToArrow } from '../bpf/recording/file.js';
 import { recordKernel } from '../bpf/vm/record.js';
@@ -43,6 +44,33 @@ function loaderLine(setting: string): string {
   return `rodata ${setting.slice(0, at)} ${setting.slice(at + 1)}`;
 }
 
+/** A path that can't be written is told before the minutes that a boot takes. */
+function checkFolder(path: string): void {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    unwritable(path, error);
+  }
+}
+
+function unwritable(path: string, error: unknown): never {
+  throw new VtimeError('recording_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
+    file: path,
+    expected: 'a path in a writable folder',
+  });
+}
+
+function milliseconds(timeout: string): number {
+  try {
+    return Number(durationNs(timeout) / 1_000_000n);
+  } catch {
+    throw new VtimeError('usage', `--timeout is "${timeout}"`, {
+      value: timeout,
+      expected: 'a time like 10min',
+    });
+  }
+}
+
 /** Writes the whole file or nothing. */
 function keep(path: string, bytes: Uint8Array): void {
   const draft = `${path}.${process.pid}.tmp`;
@@ -51,10 +79,7 @@ function keep(path: string, bytes: Uint8Array): void {
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw new VtimeError('recording_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
-      file: path,
-      expected: 'a writable path',
-    });
+    unwritable(path, error);
   }
 }
 
@@ -63,7 +88,8 @@ async function record(file: string, options: RecordCommandOptions): Promise<void
   const given: ConfigOptions = { set: { ...set, ...machineOf(cpus) }, ...(seed !== undefined && { seed }) };
   const config = resolveConfig(configWith(file, given));
   const loaderLines = rodata.map(loaderLine);
-  const timeout_ms = Number(durationNs(timeout) / 1_000_000n);
+  const timeout_ms = milliseconds(timeout);
+  checkFolder(out);
   const say = (text: string) => {
     if (!quiet) process.stderr.write(`${text}\n`);
   };

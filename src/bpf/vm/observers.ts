@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ResolvedConfig } from '../../config/schema.js';
-import { VtimeError } from '../../errors.js';
+import { nearestName, VtimeError } from '../../errors.js';
 import { loaderInput } from '../loader-input.js';
 import { openObject } from '../open.js';
 import { loaderRecords } from '../recording/records.js';
@@ -83,7 +83,9 @@ function objectFile(scheduler: string): string {
     ? readdirSync(OBJECTS).filter((name) => name.endsWith(RECORDING_SUFFIX))
     : [];
   const names = [...known.map((name) => name.slice(0, -RECORDING_SUFFIX.length)), ...Object.keys(FAIR)];
-  throw new VtimeError('vm_scheduler', `no scheduler "${scheduler}"`, {
+  const near = nearestName(scheduler, names);
+  const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+  throw new VtimeError('vm_scheduler', `no scheduler "${scheduler}"${hint}`, {
     value: scheduler,
     expected: `${names.join(', ')}, or the path of a ${SUFFIX} file`,
   });
@@ -141,8 +143,8 @@ async function extObserver(
   const path = objectFile(scheduler);
   const object = readFileSync(path);
   const name = basename(path).replace(RECORDING_SUFFIX, '').replace(SUFFIX, '');
-  const loader = readFileSync(await buildLoader(options));
   const told = loaderInput(name, config, workload.cpus, workload.cgroups);
+  const loader = readFileSync(await buildLoader(options));
   const text = `${told}${loaderLines.map((line) => `${line}\n`).join('')}`;
   const records = openObject(object, path).maps.maps.some((map) => map.name === 'records');
   const observer: Observer = records
