@@ -5,6 +5,8 @@ import * as assert from 'uvu/assert';
 import { configFrom } from '../src/config/load.js';
 import { ConfigError } from '../src/config/mistakes.js';
 import { resolveConfig } from '../src/config/resolve.js';
+import { checkStaticMap, staticDomain } from '../src/engine/controlplane.js';
+import { simulate, VtimeError } from '../src/index.js';
 
 const config = (serverless: object, policy: unknown = 'domains:8') =>
   resolveConfig(
@@ -89,6 +91,45 @@ test('mistakes say whose the key is, and what would be right', () => {
   says({ keep_alive: { policy: 'fixed', bin: '1s' } }, 'policy "fixed" has no bins');
   says({ keep_alive: { policy: 'lru', memory: 512 } }, '512 has no unit');
   says({ containers: 'some' }, 'expected "auto", "none" or a whole number');
+});
+
+test('static map: the longest beginning of an id decides; one that begins no id of the trace is an error', async () => {
+  const map = (entries: Record<string, number>) =>
+    config({ assignment: { policy: 'static', map: entries, otherwise: 5 } });
+  assert.equal(
+    ['abcd', 'abx', 'b'].map((id) => staticDomain(id, map({ ab: 1, abc: 2 }))),
+    [2, 1, 5],
+  );
+  const ids = ['abcd', 'b'];
+  checkStaticMap(ids, map({ ab: 1, b: 2 }));
+  const refusal = (entries: Record<string, number>) => {
+    try {
+      checkStaticMap(ids, map(entries));
+    } catch (error) {
+      assert.instance(error, VtimeError);
+      assert.is((error as VtimeError).code, 'static_map');
+      assert.is((error as VtimeError).exitCode, 2);
+      return (error as Error).message;
+    }
+    return undefined;
+  };
+  assert.match(
+    refusal({ ab: 1, xyz: 2 })!,
+    /workload\.serverless\.assignment\.map.*no function of the trace begins with "xyz"; expected the beginning of an id, like "abcd"/,
+  );
+  // As a run says it.
+  const run = simulate({
+    policy: 'domains:8',
+    workload: {
+      serverless: { trace: 'azure2019-28', assignment: { policy: 'static', map: { 'no-such-function': 3 } } },
+    },
+  });
+  const error = await run.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  assert.is(error?.code, 'static_map');
+  assert.match(error.message, 'begins with "no-such-function"');
 });
 
 test.run();
