@@ -126,6 +126,23 @@ test('PREEMPT_SHORT: a task with a shorter slice takes the CPU of one that is wi
   assert.is(preempts(abi.KERNEL_6_11_SCX, 1000), false);
 });
 
+/** How far the deadline of a task is ahead of its virtual time after another CPU has taken it in the middle of its slice, ms. */
+function requestLeft(kernel: number): number {
+  fair.call('setKernel', kernel);
+  fair.call('setup', 2, 1, 1, 3n * MS, 4n * MS);
+  const a = fair.call('newTask', 1024, 0);
+  at(0n, 'enqueueOn', a, 0, 1, 0);
+  at(2n, 'move', a, 1);
+  return Number(BigInt.asIntN(64, fair.call64('deadline', a) - fair.call64('vruntime', a))) / 1e6;
+}
+
+test('PLACE_REL_DEADLINE: a task that is moved has as much of its request left as before', () => {
+  // Alone on CPU 0 it has used 2 ms of its slice of 3 ms when it comes to CPU 1, which is idle. 6.11 begins a new request.
+  assert.is(requestLeft(abi.KERNEL_6_12), 1);
+  assert.is(requestLeft(abi.KERNEL_7_3), 1);
+  assert.is(requestLeft(abi.KERNEL_6_11_SCX), 3);
+});
+
 /** Two jobs of 28 ms, the second from 1 ms on, share a CPU with slices of 2.8 ms and ticks of 4 ms: when each ends, ms. */
 async function ends(version: '6.11-scx' | '6.12' | '7.3'): Promise<number[]> {
   const { invocations } = await simulate({

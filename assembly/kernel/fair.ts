@@ -72,7 +72,7 @@ import { maskClear, maskSet, maskTest, nrCpus } from './mask';
 import { balanceInit, triggerLoadBalance } from './rebalance';
 import { armCompletion } from './charge';
 import { noteFairTask } from './sched';
-import { FLAG_SLICE, STATE_DEAD, TASK_CLASS, TASK_FLAGS, TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT, TASK_STATE } from './task';
+import { FLAG_REL_DEADLINE, FLAG_SLICE, STATE_DEAD, TASK_CLASS, TASK_FLAGS, TASK_LEFT, TASK_NODE_KEY, TASK_RIGHT, TASK_STATE } from './task';
 import { before, TASK_MIN_VRUNTIME, TASK_VRUNTIME } from './tree';
 
 export { fairSelectCpu } from './placement';
@@ -85,6 +85,8 @@ let tickPeriodNs: u64 = 4000000;
 let exactExpiry: bool = false;
 /** Tasks may have slices of their own, and shorter ones preempt. */
 let preemptsShort: bool = false;
+/** Deadlines survive a move to another CPU. */
+let keepsDeadline: bool = false;
 /** HRTICK: a timer ends the current's slice if others wait. */
 export let hrtick: bool = false;
 /** hrtick_start(): shorter delays aren't programmed. */
@@ -95,6 +97,7 @@ export function fairInit(baseSlice: u64, exact: bool, tickNs: u64, kernel: u32):
   baseSliceNs = baseSlice as u32;
   exactExpiry = exact;
   preemptsShort = kernel >= KERNEL_6_12;
+  keepsDeadline = kernel >= KERNEL_6_12;
   delayedInit(kernel >= KERNEL_6_12);
   hrtick = kernel >= KERNEL_7_3 && !exact;
   tickPeriodNs = tickNs;
@@ -140,9 +143,20 @@ export function placeEntity(q: usize, t: u32, initial: bool): void {
   }
   const vruntime = avgVruntime(q) - (lag as u64);
   store<u64>(t, vruntime, TASK_VRUNTIME);
+  if (keepsDeadline && !isGroup(t) && (load<u16>(t, TASK_FLAGS) & FLAG_REL_DEADLINE) != 0) {
+    store<u16>(t, (load<u16>(t, TASK_FLAGS) & ~FLAG_REL_DEADLINE) as u16, TASK_FLAGS);
+    store<u64>(t, load<u64>(t, TASK_NODE_KEY) + vruntime, TASK_NODE_KEY);
+    return;
+  }
   // A forked task joins in the middle of a slice, as it were.
   if (initial) vslice /= 2;
   store<u64>(t, vruntime + vslice, TASK_NODE_KEY);
+}
+
+/** PLACE_REL_DEADLINE, since 6.12: a task that is moved, and not put to sleep, has as much of its request left as before. */
+function keepDeadline(t: u32): void {
+  store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_REL_DEADLINE) as u16, TASK_FLAGS);
+  store<u64>(t, load<u64>(t, TASK_NODE_KEY) - load<u64>(t, TASK_VRUNTIME), TASK_NODE_KEY);
 }
 
 /** update_entity_lag(): how far behind (+) or ahead (-) of its share it is, within two slices or a tick. */
@@ -259,11 +273,13 @@ export function fairDequeue(t: u32, cpu: u32, sleep: bool): void {
     const g = groupOf(t, cpu);
     if (g != 0) {
       groupDequeue(t, g, cpu);
+      if (keepsDeadline && !sleep) keepDeadline(t);
       return;
     }
   }
   updateEntityLag(q, t);
   if (load<u32>(q, RQ_CURR) != t) removeEntity(q, t);
+  if (keepsDeadline && !sleep) keepDeadline(t);
   const nr = load<u32>(q, RQ_NR_RUNNING) - 1;
   store<u32>(q, nr, RQ_NR_RUNNING);
   store<u32>(q, load<u32>(q, RQ_NR_ENTITIES) - 1, RQ_NR_ENTITIES);

@@ -112,6 +112,9 @@ export const FLAG_POLLED: u32 = 512;
 /** Comes back to a queue that it has found empty. */
 export const FLAG_RETRIES: u32 = 2048;
 
+/** Fair, since 6.12: moved, so that its deadline is relative to its virtual time until it is placed (se->rel_deadline). */
+export const FLAG_REL_DEADLINE: u32 = 4096;
+
 /** One of the tasks that a template makes at the start: other tasks may name it. */
 export const FLAG_MEMBER: u32 = 1024;
 

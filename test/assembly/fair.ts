@@ -169,6 +169,17 @@ export function sleep(t: u32): void {
   if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) maskSet(RESCHED_MASK, cpu);
 }
 
+/** Another CPU takes t, which runs where it is. */
+export function move(t: u32, cpu: u32): void {
+  const from = load<u32>(t, TASK_CPU);
+  updateCurr(from << CPU_SHIFT);
+  fairPutPrev(from, t);
+  fairDequeue(t, from, false);
+  store<u32>(from << CPU_SHIFT, 0, CPU_CURR);
+  maskSet(IDLE_MASK, from);
+  enqueueOn(t, cpu, false, false);
+}
+
 /** The tick of all busy CPUs, then what it brought about: balancing in CPU order, then rescheduling. */
 export function tickAll(): void {
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {
