@@ -10,3 +10,4 @@ export * from './abi/counters';
 export * from './abi/results';
 export * from './abi/records';
 export * from './abi/services';
+export * from './abi/bpf';

@@ -1,5 +1,6 @@
 // The ABI: create, run, read.
 //
+//   bpf…()                  a BPF object, before place() (bpf/index.ts)
 //   place(bytes)            where the host writes a model image of that size; memory may have grown
 //   create(address)         takes the image over; 0, or an IMAGE_… error
 //   arrivalWindow(rows)     makes room for streamed arrivals; refill(rows, last) after each OUTCOME_NEEDS_INPUT
@@ -14,9 +15,10 @@
 
 import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
 import { arenaAllocate, arenaReset } from './core/arena';
+import { modelBase } from './bpf/index';
 import { COUNTERS_USED } from './core/counters';
 import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureTask } from './core/failure';
-import { ARENA, COUNTERS } from './core/layout';
+import { COUNTERS } from './core/layout';
 import { now } from './kernel/events';
 import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisions';
 import { explainAddress, explainUsed } from './kernel/explain';
@@ -27,8 +29,10 @@ import { runEvents } from './run';
 import { windowAllocate, windowRefilled } from './workload/arrivals';
 import { rowsAddress, rowsClear, rowsUsed } from './workload/rows';
 
+export * from './bpf/index';
+
 export function place(bytes: u32): usize {
-  arenaReset(ARENA);
+  arenaReset(modelBase);
   return arenaAllocate(bytes);
 }
 

@@ -160,6 +160,9 @@ export const P_FIRST_SLICE_NS: u32 = 105;
 export const P_KEEP_RUNNING: u32 = 106;
 /** What the policy service-order goes by, see the ORDER_ constants. */
 export const P_ORDER: u32 = 107;
+/** BPF objects: SCX_OPS_ flags, and dispatch_max_batch. */
+export const P_BPF_FLAGS: u32 = 108;
+export const P_BPF_BATCH: u32 = 109;
 /** 1: fair groups of SECTION_CGROUPS and of the containers (kernel/group.ts). */
 export const P_GROUP_SCHED: u32 = 112;
 /** Runtime handed to a CPU at once (sched_cfs_bandwidth_slice()). */
@@ -191,6 +194,8 @@ export const POLICY_SHORTEST_REMAINING: u32 = 10;
 export const POLICY_SFS: u32 = 11;
 export const POLICY_SERVICE_ORDER: u32 = 12;
 export const POLICY_PROCESSOR_SHARING: u32 = 13;
+/** A BPF object (bpf/). */
+export const POLICY_BPF: u32 = 14;
 
 export const ORDER_REMAINING: u32 = 0;
 export const ORDER_SIZE: u32 = 1;

@@ -16,6 +16,14 @@ export const FAIL_VTIME_INTO_BUILTIN: u32 = 21;
 export const FAIL_MIXED_DSQ: u32 = 22;
 export const FAIL_INVALID_CPU: u32 = 23;
 export const FAIL_DOUBLE_INSERT: u32 = 24;
+/** A BPF policy called scx_bpf_error() or scx_bpf_exit(); its message is in the BPF state; detail = exit code. */
+export const FAIL_BPF_EXIT: u32 = 25;
+/** A BPF program did what the kernel's verifier would have refused; detail = kind of violation. */
+export const FAIL_BPF_VIOLATION: u32 = 26;
+/** A kfunc was called where it may not be, or with something it does not take; detail = which rule (bpf/rules.ts). */
+export const FAIL_BPF_RULE: u32 = 27;
+/** A callback that may fail did; detail = its errno. */
+export const FAIL_BPF_CALLBACK: u32 = 28;
 /** The engine contradicts itself. */
 export const FAIL_CONSERVATION: u32 = 40;
 export const FAIL_LITTLE: u32 = 41;

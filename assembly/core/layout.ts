@@ -9,7 +9,7 @@
 //   0x0600_0000  jobs                              64 MiB
 //   0x0a00_0000  containers, queues, barriers, counts of cgroups
 //   0x1000_0000  AssemblyScript's own static data  (memoryBase in asconfig.json)
-//   0x1010_0000  arena: model image, histogram pages, row ring, result image
+//   0x1010_0000  arena: model image, histogram pages, row ring, result image; before it what a BPF object uses
 //
 // Records are addressed by their byte offset inside the region ("handle"), regions by constants:
 // load<u64>(t, TASK_VTIME) reads field vtime of the task with handle t = slot << TASK_SHIFT.
@@ -177,3 +177,19 @@ export const CGROUPS: usize = 0x0f00_0000; // 16 MiB
 export const STATIC_DATA: usize = 0x1000_0000;
 /** Everything of variable size; grows to the end of memory. */
 export const ARENA: usize = 0x1010_0000;
+
+// ---- what BPF programs see (bpf/) -----------------------------------------------------------------------
+// Begins where the arena would, which it moves up; reserved only if an object is the policy. Read-only to the object but for
+// what lies behind BPF_MAPS: there the host places maps, stack and heap (src/bpf/region.ts).
+
+/** Always zero. The extension record of a task is this far behind the task, so this is what NULL->field reads. */
+export const BPF_NULL: usize = 0x0e90_0000;
+/** Cgroups as BPF sees them, 64 B (bpf/cgroup.ts). */
+export const BPF_CGROUP_SHIFT: u32 = 6;
+export const BPF_CGROUPS: usize = ARENA; // 8 MiB
+/** Extension of each task record, 256 B (bpf/task.ts). */
+export const BPF_TASKS: usize = TASKS + BPF_NULL; // 0x1090_0000, 64 MiB
+/** The runtime's own state, 1 MiB (bpf/state.ts). */
+export const BPF_STATE: usize = 0x1490_0000;
+/** Maps, stack and heap. */
+export const BPF_MAPS: usize = 0x14a0_0000;

@@ -10,12 +10,15 @@ import {
   opsDispatch,
   opsEnqueue,
   opsHasSelectCpu,
+  opsInsertMarked,
   opsQuiescent,
   opsRunnable,
   opsRunning,
   opsSelectCpu,
+  opsSetCpumask,
   opsStopping,
   opsTick,
+  opsYield,
 } from '../policy/ops';
 import { CPU_CURR } from './cpu';
 import {
@@ -54,10 +57,14 @@ export const SLICE_DEFAULT: u64 = 20000000;
 /** SCX_DSP_MAX_LOOPS */
 const DISPATCH_MAX_LOOPS: u32 = 32;
 
+/** TASK_DIRECT_DSQ of a task that a BPF program has marked for direct dispatch (bpf/insert.ts). */
+export const DSQ_DIRECT: u32 = 0xfffffffe;
+
 export const ENQ_WAKEUP: u32 = 1;
 export const ENQ_LAST: u32 = 2;
 export const ENQ_HEAD: u32 = 4;
 export const ENQ_PREEMPT: u32 = 8;
+export const ENQ_REENQ: u32 = 16;
 
 export const KICK_IDLE: u32 = 1;
 export const KICK_PREEMPT: u32 = 2;
@@ -140,6 +147,10 @@ function doEnqueue(t: u32, cpu: u32, flags: u32): void {
   const direct = load<u32>(t, TASK_DIRECT_DSQ);
   if (direct != DSQ_NONE) {
     store<u32>(t, DSQ_NONE, TASK_DIRECT_DSQ);
+    if (direct == DSQ_DIRECT) {
+      opsInsertMarked(t, cpu, flags);
+      return;
+    }
     // SCX_DSQ_LOCAL means the CPU the task ends up on.
     dispatchEnqueue(dsqIsLocal(direct) ? dsqLocal(cpu) : direct, t, flags);
     return;
@@ -153,12 +164,12 @@ function doEnqueue(t: u32, cpu: u32, flags: u32): void {
 
 export function extDequeue(t: u32, sleep: bool): void {
   if (load<u32>(t, TASK_DSQ) != DSQ_NONE) {
-    opsDequeue(t);
+    opsDequeue(t, false);
     dsqRemove(t);
   } else {
     opsStopping(t, false);
   }
-  if (sleep) opsQuiescent(t);
+  if (sleep) opsQuiescent(t, true);
 }
 
 /** balance_one() and pick_task_scx(): what runs next on `cpu`, `prev` itself if it keeps the CPU, 0 if nothing. */
@@ -221,15 +232,16 @@ export function extTick(cpu: u32, t: u32): void {
   if (load<u64>(t, TASK_SLICE) == 0) resched(cpu);
 }
 
-/** sched_yield() without ops.yield: the slice is gone. */
+/** sched_yield(): without ops.yield the slice is gone. */
 export function extYield(cpu: u32, t: u32): void {
-  store<u64>(t, 0, TASK_SLICE);
+  if (!opsYield(t)) store<u64>(t, 0, TASK_SLICE);
   resched(cpu);
 }
 
 /** set_cpus_allowed_ptr(): a queued task is taken out and enqueued anew, a running one leaves a CPU it may not use. */
 export function extSetAffinity(t: u32, mask: u32): void {
   store<u32>(t, mask, TASK_MASK);
+  opsSetCpumask(t);
   if (!queued(t)) return;
   const cpu = load<u32>(t, TASK_CPU);
   if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) {
@@ -239,10 +251,8 @@ export function extSetAffinity(t: u32, mask: u32): void {
     }
     return;
   }
-  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) {
-    opsDequeue(t);
-    dsqRemove(t);
-  }
+  opsDequeue(t, false);
+  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) dsqRemove(t);
   if (allowed(t, cpu)) doEnqueue(t, cpu, 0);
   else moveToAllowed(t);
 }
@@ -257,7 +267,7 @@ function moveToAllowed(t: u32): void {
 
 /** move_remote_task_to_local_dsq(), move_queued_task(): deactivate_task() on one run queue, activate_task() on another. */
 function migrate(t: u32, cpu: u32): void {
-  if (quiescentOnMigration) opsQuiescent(t);
+  if (quiescentOnMigration) opsQuiescent(t, false);
   taskMove(t, cpu);
   if (quiescentOnMigration) opsRunnable(t, 0);
 }
@@ -282,6 +292,38 @@ function dispatchEnqueue(d: u32, t: u32, flags: u32): void {
       resched(cpu);
     }
   }
+}
+
+/** dispatch_enqueue() of a BPF program's task: ENQ_HEAD and ENQ_PREEMPT of `flags`. */
+export function insertFifo(t: u32, d: u32, flags: u32): void {
+  dispatchEnqueue(d, t, flags);
+}
+
+/** dispatch_to_local_dsq() inside dispatch(): a task goes into the local DSQ d. */
+export function putLocal(t: u32, d: u32, flags: u32): void {
+  if (d != dsqLocal(dispatchCpu) || !allowed(t, dispatchCpu) || (flags & ENQ_PREEMPT) != 0) {
+    dispatchEnqueue(d, t, flags);
+    return;
+  }
+  if (load<u32>(t, TASK_CPU) != dispatchCpu) migrate(t, dispatchCpu);
+  if ((flags & ENQ_HEAD) != 0) dsqPushHead(d, t);
+  else dsqPushTail(d, t);
+  noteDispatch();
+}
+
+/** scx_bpf_reenqueue_local(): a task that was taken out of the local DSQ of `cpu` goes back to the policy. */
+export function reenqueue(t: u32, cpu: u32): void {
+  doEnqueue(t, cpu, ENQ_REENQ);
+}
+
+/** refill_task_slice_dfl() */
+export function refillSlice(t: u32): void {
+  store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
+}
+
+/** dispatch() has moved so many tasks more. */
+export function noteMoved(n: u32): void {
+  dispatchMoved += n;
 }
 
 /** scx_bpf_dsq_insert(): FIFO insertion with a slice (0 keeps what is left, at least 1 ns). */
@@ -326,7 +368,7 @@ export function dsqFirstAllowed(d: u32, cpu: u32): u32 {
 function consume(d: u32, cpu: u32): bool {
   const t = dsqFirstAllowed(d, cpu);
   if (t == 0) return false;
-  if (dequeueOnLeave && d > DSQ_GLOBAL) opsDequeue(t);
+  if (dequeueOnLeave && d > DSQ_GLOBAL) opsDequeue(t, true);
   dsqRemove(t);
   if (load<u32>(t, TASK_CPU) != cpu) migrate(t, cpu);
   dsqPushTail(dsqLocal(cpu), t);
@@ -419,6 +461,12 @@ export function pickIdleAllowed(t: u32, cpus: usize): i32 {
 function pickIdleOfBoth(a: usize, b: usize): i32 {
   for (let w: u32 = 0; w < nrWords; w++) store<u64>(SCRATCH_MASK + (w << 3), load<u64>(a + (w << 3)) & load<u64>(b + (w << 3)));
   return pickIdleCpu(SCRATCH_MASK);
+}
+
+/** scx_bpf_select_cpu_and(): as pickIdleNear(), within a mask. */
+export function pickIdleWithin(t: u32, prev: u32, mask: usize): i32 {
+  if (allowed(t, prev) && maskTest(mask, prev) && testAndClearCpuIdle(prev)) return prev as i32;
+  return pickIdleOfBoth(mask, maskAddress(load<u32>(t, TASK_MASK)));
 }
 
 /** The previous CPU if it is idle and allowed, else any idle allowed one; -1 if none. */

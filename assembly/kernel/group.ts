@@ -102,12 +102,15 @@ export const CGROUP_NAMED: u32 = 1024 + 65536;
 
 /** Some cgroup has shares. */
 export let grouping: bool = false;
+/** Cgroups of SECTION_CGROUPS. */
+export let namedCgroups: u32 = 0;
 let enabled: bool = false;
 
 /** Cgroups of the model; none of a model without group scheduling has shares. */
 export function groupsInit(rows: usize, count: u32): void {
   enabled = param(P_GROUP_SCHED) != 0;
   grouping = false;
+  namedCgroups = count;
   if (enabled) memory.fill(CGROUPS, 0, MAX_CGROUPS << CGROUP_SHIFT);
   bandwidthInit(param(P_BANDWIDTH_SLICE_NS), param(P_SLICE_EXACT) != 0);
   for (let i: u32 = 0; i < count; i++) {

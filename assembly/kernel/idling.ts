@@ -6,6 +6,7 @@ import { IDLE_MASK, ONLINE_MASK } from '../core/layout';
 import { frequencyBusy, frequencyDirty, frequencyIdle } from '../machine/frequency';
 import { idleEnter } from '../machine/idle';
 import { cpuPackage } from '../machine/topology';
+import { opsUpdateIdle } from '../policy/ops';
 import { CPU_BUSY_NS, CPU_IDLE_NS, CPU_MHZ, CPU_STATE_SINCE } from './cpu';
 import {
   CLASS_FREQUENCY,
@@ -71,6 +72,7 @@ export function leaveIdle(cpu: u32, c: u32): void {
   store<u32>(c, frequencyBusy(cpu, now), CPU_MHZ);
   if (frequencyInterval != 0) frequencyChanged(cpu);
   if (ticking) laneSet(c, LANE_TICK, CLASS_TICK, nextTick(cpu));
+  opsUpdateIdle(cpu, false);
 }
 
 export function enterIdle(cpu: u32, c: u32): void {
@@ -83,6 +85,7 @@ export function enterIdle(cpu: u32, c: u32): void {
   idleEnter(cpu, now, u64.MAX_VALUE);
   if (maskTest(ONLINE_MASK, cpu)) maskSet(IDLE_MASK, cpu);
   if (frequencyInterval != 0) frequencyChanged(cpu);
+  opsUpdateIdle(cpu, true);
 }
 
 /** The tick after the one that is handled. */

@@ -29,6 +29,7 @@ import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, RESCHED_MASK, TASK_SHIFT } from '../
 import { cpuMhz } from '../machine/frequency';
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode } from '../machine/topology';
+import { opsExitTask } from '../policy/ops';
 import { noteQuota } from './bandwidth';
 import { pushMisplaced } from './affinity';
 import { armCompletion, chargeInit, progress, updateCurr } from './charge';
@@ -281,6 +282,7 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
     count(EXITED_CPU, load<u64>(prev, TASK_SUM_EXEC));
     if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) fairTasks--;
     else if (load<u8>(prev, TASK_CLASS) == CLASS_REALTIME) rtExit();
+    else opsExitTask(prev);
     taskFree(prev);
   }
 }

@@ -56,6 +56,8 @@ export const TEMPLATE_MADE: usize = TEMPLATES + 56;
 
 /** Foreground tasks that exist. */
 export let foregroundTasks: u32 = 0;
+/** The task that forks, while it does. */
+let forking: u32 = 0;
 
 export function spawnReset(): void {
   foregroundTasks = 0;
@@ -88,7 +90,7 @@ export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: 
   store<u64>(t, key, TASK_KEY);
   if (background) store<u16>(t, FLAG_BACKGROUND as u16, TASK_FLAGS);
   else foregroundTasks++;
-  if (taskClass == CLASS_EXT) opsEnable(t);
+  if (taskClass == CLASS_EXT) opsEnable(t, forking);
   else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
   else fairEnable(t, attributes);
   return t;
@@ -123,6 +125,7 @@ export function taskFromTemplate(template: u32, ordinal: u32, domain: u32, stats
 /** A child of `parent` that starts at `pc`. */
 export function taskFork(parent: u32, pc: u32, key: u64): u32 {
   const parentClass = load<u8>(parent, TASK_CLASS) as u32;
+  forking = parent;
   const t = taskCreate(
     pc,
     parentClass | ((parentClass == CLASS_REALTIME ? rtAttributes(parent) : parentClass == CLASS_FAIR ? fairAttributes(parent) : 0) << 8),
@@ -134,6 +137,7 @@ export function taskFork(parent: u32, pc: u32, key: u64): u32 {
     (load<u16>(parent, TASK_FLAGS) & FLAG_BACKGROUND) != 0,
     key,
   );
+  forking = 0;
   if (t == 0) return 0;
   store<u32>(t, parent, TASK_PARENT);
   store<u32>(t, load<u32>(parent, TASK_BARRIER), TASK_BARRIER);

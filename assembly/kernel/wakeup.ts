@@ -18,6 +18,7 @@ import {
 } from '../abi';
 import { count, WAKEUPS } from '../core/counters';
 import { CPU_SHIFT, IDLE_MASK } from '../core/layout';
+import { opsCausedBy } from '../policy/ops';
 import { noteQuota } from './bandwidth';
 import { updateCurr } from './charge';
 import { CPU_COST, CPU_CURR } from './cpu';
@@ -113,6 +114,7 @@ export function wakeUp(t: u32, wakerCpu: i32, wakerTask: u32): void {
     activate(t, prev, true);
     return;
   }
+  opsCausedBy(wakerCpu);
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, prev, true)
@@ -121,6 +123,7 @@ export function wakeUp(t: u32, wakerCpu: i32, wakerTask: u32): void {
         : rtSelectCpu(t, prev);
   if (cpu != prev) taskMove(t, cpu);
   activate(t, cpu, true);
+  opsCausedBy(-1);
 }
 
 /** wake_up_new_task(): `parentCpu` is where the fork happens. */
@@ -128,6 +131,7 @@ export function wakeUpNew(t: u32, parentCpu: u32): void {
   store<u32>(t, parentCpu, TASK_CPU);
   store<u32>(t, parentCpu, TASK_RECENT_CPU);
   store<u16>(t, parentCpu as u16, TASK_LAST_CPU);
+  opsCausedBy(parentCpu as i32);
   const cpu =
     load<u8>(t, TASK_CLASS) == CLASS_EXT
       ? extSelectCpu(t, parentCpu, false)
@@ -136,6 +140,7 @@ export function wakeUpNew(t: u32, parentCpu: u32): void {
         : rtSelectCpu(t, parentCpu);
   store<u32>(t, cpu, TASK_CPU);
   activate(t, cpu, false);
+  opsCausedBy(-1);
 }
 
 /** The job of the task that runs on c is no longer served: what the switch had cost is not running time. */

@@ -3,7 +3,9 @@
 // one switch that falls through. The two policies of large sweeps are asked for first.
 
 import {
+  BPF_OP_SELECT_CPU,
   P_POLICY,
+  POLICY_BPF,
   POLICY_CENTRAL,
   POLICY_DOMAINS,
   POLICY_DOMAINS_AS_CODED,
@@ -18,6 +20,8 @@ import {
   POLICY_SHORTEST_REMAINING,
   POLICY_WEIGHTED_VTIME,
 } from '../abi';
+import * as bpf from '../bpf/ops';
+import { timersFire } from '../bpf/timer';
 import { param } from '../core/counters';
 import { fluidEnable, fluidJoin, fluidLeave } from '../kernel/fluid';
 import * as central from './central';
@@ -52,13 +56,14 @@ export function opsInit(): void {
     case POLICY_NEST: nest.init(); break;
     case POLICY_SERVICE_ORDER: serviceOrder.init(); break;
     case POLICY_SFS: sfs.init(); break;
+    case POLICY_BPF: bpf.init(); break;
   }
 }
 
 // @ts-ignore: decorator
 @inline
 export function opsHasSelectCpu(): bool {
-  return true;
+  return policy != POLICY_BPF || bpf.has(BPF_OP_SELECT_CPU);
 }
 
 // @ts-ignore: decorator
@@ -66,11 +71,12 @@ export function opsHasSelectCpu(): bool {
 export function opsSelectCpu(t: u32, prev: u32, flags: u32): u32 {
   if (policy == POLICY_DOMAINS) return domains.selectCpu(t, prev);
   if (policy == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
-  return selectCpu(t, prev);
+  return selectCpu(t, prev, flags);
 }
 
-function selectCpu(t: u32, prev: u32): u32 {
+function selectCpu(t: u32, prev: u32, flags: u32): u32 {
   switch (policy) {
+    case POLICY_BPF: return bpf.selectCpu(t, prev, flags);
     case POLICY_GLOBAL_FIFO: return globalFifo.selectCpu(t, prev);
     case POLICY_DOMAINS_AS_CODED: return domainsAsCoded.selectCpu(t, prev);
     case POLICY_CENTRAL: return central.selectCpu(t, prev);
@@ -93,6 +99,7 @@ export function opsEnqueue(t: u32, flags: u32): void {
 
 function enqueue(t: u32, flags: u32): void {
   switch (policy) {
+    case POLICY_BPF: bpf.enqueue(t, flags); break;
     case POLICY_GLOBAL_FIFO: globalFifo.enqueue(t, flags); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.enqueue(t); break;
     case POLICY_CENTRAL: central.enqueue(t); break;
@@ -105,9 +112,17 @@ function enqueue(t: u32, flags: u32): void {
   }
 }
 
+/** A waiting task leaves the policy's custody without having run, or `moves` from a user DSQ to a local one (7.3). */
 // @ts-ignore: decorator
 @inline
-export function opsDequeue(t: u32): void {}
+export function opsDequeue(t: u32, moves: bool): void {
+  if (policy == POLICY_BPF) bpf.dequeue(t, moves);
+}
+
+/** The task that a BPF program's select_cpu() has inserted. */
+export function opsInsertMarked(t: u32, cpu: u32, flags: u32): void {
+  bpf.insertSelected(t, cpu, flags);
+}
 
 // @ts-ignore: decorator
 @inline
@@ -119,6 +134,7 @@ export function opsDispatch(cpu: u32, prev: u32): void {
 
 function dispatch(cpu: u32, prev: u32): void {
   switch (policy) {
+    case POLICY_BPF: bpf.dispatch(cpu, prev); break;
     case POLICY_GLOBAL_FIFO: globalFifo.dispatch(cpu); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.dispatch(cpu); break;
     case POLICY_CENTRAL: central.dispatch(cpu); break;
@@ -134,6 +150,7 @@ function dispatch(cpu: u32, prev: u32): void {
 @inline
 export function opsRunnable(t: u32, flags: u32): void {
   if (policy == POLICY_PROCESSOR_SHARING) fluidJoin(t);
+  else if (policy == POLICY_BPF) bpf.runnable(t, flags);
 }
 
 // @ts-ignore: decorator
@@ -145,6 +162,7 @@ export function opsRunning(t: u32): void {
 
 function running(t: u32): void {
   switch (policy) {
+    case POLICY_BPF: bpf.running(t); break;
     case POLICY_CENTRAL: central.running(t); break;
     case POLICY_NEST: nest.running(t); break;
     case POLICY_SERVICE_ORDER: serviceOrder.running(t); break;
@@ -156,11 +174,12 @@ function running(t: u32): void {
 @inline
 export function opsStopping(t: u32, runnable: bool): void {
   if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.stopping(t);
-  else if (policy >= POLICY_DOMAINS_AS_CODED) stopping(t);
+  else if (policy >= POLICY_DOMAINS_AS_CODED) stopping(t, runnable);
 }
 
-function stopping(t: u32): void {
+function stopping(t: u32, runnable: bool): void {
   switch (policy) {
+    case POLICY_BPF: bpf.stopping(t, runnable); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.stopping(t); break;
     case POLICY_CENTRAL: central.stopping(t); break;
     case POLICY_NEST: nest.stopping(t); break;
@@ -173,27 +192,66 @@ function stopping(t: u32): void {
 @inline
 export function opsTick(t: u32): void {
   if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.tick(t);
+  else if (policy == POLICY_BPF) bpf.tick(t);
 }
 
 // @ts-ignore: decorator
 @inline
-export function opsQuiescent(t: u32): void {
+export function opsQuiescent(t: u32, sleeps: bool): void {
   if (policy == POLICY_DOMAINS) domains.quiescent(t);
-  else if (policy >= POLICY_DOMAINS_AS_CODED) quiescent(t);
+  else if (policy >= POLICY_DOMAINS_AS_CODED) quiescent(t, sleeps);
 }
 
-function quiescent(t: u32): void {
+function quiescent(t: u32, sleeps: bool): void {
+  if (policy == POLICY_BPF) bpf.quiescent(t, sleeps);
+  else
   if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
   else if (policy == POLICY_PROCESSOR_SHARING) fluidLeave(t);
 }
 
-/** ops.enable(): the task joins the class. */
-export function opsEnable(t: u32): void {
+/** ops.init_task() and ops.enable(): the task, forked by `parent` (0 = nobody), joins the class. */
+export function opsEnable(t: u32, parent: u32): void {
   if (policy == POLICY_DOMAINS) domains.enable(t);
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enable(t);
   else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.enable(t);
   else if (policy == POLICY_NEST) nest.enable(t);
   else if (policy == POLICY_PROCESSOR_SHARING) fluidEnable(t);
+  else if (policy == POLICY_BPF) bpf.enable(t, parent);
+}
+
+/** ops.exit_task(): the task is gone. */
+// @ts-ignore: decorator
+@inline
+export function opsExitTask(t: u32): void {
+  if (policy == POLICY_BPF) bpf.exitTask(t);
+}
+
+/** ops.set_cpumask() */
+// @ts-ignore: decorator
+@inline
+export function opsSetCpumask(t: u32): void {
+  if (policy == POLICY_BPF) bpf.setCpumask(t);
+}
+
+/** ops.yield(): false if the policy has none. */
+// @ts-ignore: decorator
+@inline
+export function opsYield(t: u32): bool {
+  return policy == POLICY_BPF && bpf.yielded(t);
+}
+
+/** ops.update_idle(): the CPU enters or leaves idleness. */
+// @ts-ignore: decorator
+@inline
+export function opsUpdateIdle(cpu: u32, idle: bool): void {
+  if (policy == POLICY_BPF) bpf.updateIdle(cpu, idle);
+}
+
+/** What follows is caused by `cpu`, -1 = by an interrupt where it happens. */
+// @ts-ignore: decorator
+@inline
+export function opsCausedBy(cpu: i32): void {
+  if (policy == POLICY_BPF) bpf.causedBy(cpu);
 }
 
 /** The task that runs on a CPU has begun a burst (fluid service). */
@@ -205,4 +263,5 @@ export function opsBegan(cpu: u32, t: u32): void {
 export function opsTimer(): void {
   if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.timer();
   else if (policy == POLICY_CENTRAL) central.timer();
+  else if (policy == POLICY_BPF) timersFire();
 }

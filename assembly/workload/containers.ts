@@ -144,6 +144,7 @@ function build(fn: u32, entry: u32): u32 {
   const cgroup = CGROUP_CONTAINERS + index;
   const key = entityKey(streamKey(param(P_SEED), PURPOSE_START, 0), index);
   store<u32>(cgroup << 2, NONE, CGROUP_DOMAIN);
+  opsCgroupMade(cgroup);
   if (containerShares != 0) groupSet(cgroup, containerParent, containerShares, quotaOf(fn), containerPeriod);
   store<u32>(k, cgroup, CONTAINER_CGROUP);
   const q = queueCreate(0);
@@ -184,6 +185,7 @@ function unpark(k: u32, fn: u32, entry: u32): void {
   store<u32>(t, load<u8>(t, TASK_STATE) == STATE_BLOCKED ? entry + 1 : entry, TASK_PC);
   store<u32>(t, load<u32>(fn, FUNCTIONS + FN_STATS), TASK_STATS);
   store<u32>(load<u32>(k, CONTAINER_CGROUP) << 2, NONE, CGROUP_DOMAIN);
+  opsMapped(load<u32>(k, CONTAINER_CGROUP), NONE);
   const master = load<u32>(k, CONTAINER_MASTER);
   if (master == 0) return;
   store<u32>(master, masterPc, TASK_PC);

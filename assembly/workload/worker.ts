@@ -322,6 +322,7 @@ function start(j: u32, d: u32, cpu: i32, task: u32): void {
   if (previous != d) {
     if (previous != NONE) count(REASSIGNMENTS);
     store<u32>(cgroup, d, CGROUP_DOMAIN);
+    opsMapped(cgroup >> 2, d);
   }
   store<u32>(j, k, JOB_CONTAINER);
   if (cold) startContainer(j, cpu, task);

@@ -1,5 +1,6 @@
 // What host and engine agree on: the engine's own constants.
 
+export * from '../../assembly/abi/bpf.js';
 export * from '../../assembly/abi/counters.js';
 export * from '../../assembly/abi/distributions.js';
 export * from '../../assembly/abi/image.js';

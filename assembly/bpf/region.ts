@@ -1,0 +1,51 @@
+// What an object may touch. Pointers in BPF programs are engine addresses in 64 bits. Translated loads and stores check
+// themselves (src/bpf/wasm/); here is what helpers and kfuncs check before they follow a pointer that a program gave them.
+
+import { CPUS, TASK_SHIFT, TASKS } from '../core/layout';
+import { STATE_FREE, TASK_STATE, taskSlots } from '../kernel/task';
+import { violate, VIOLATION_POINTER } from './context';
+
+/** Loads may start here: below are tables of the engine and the page of NULL. */
+export const READ_LOW: usize = CPUS;
+
+/** Stack, map values and heap: [writeLow, writeHigh). Nothing of an object lies behind. */
+export let writeLow: usize = 0;
+export let writeHigh: usize = 0;
+
+export function regionSet(low: usize, high: usize): void {
+  writeLow = low;
+  writeHigh = high;
+}
+
+/** An address of `bytes` that a program may read. */
+// @ts-ignore: decorator
+@inline
+export function readable(pointer: u64, bytes: u64): usize {
+  if (pointer < (READ_LOW as u64) || pointer > (writeHigh as u64) || bytes > (writeHigh as u64) - pointer) violate(VIOLATION_POINTER, pointer);
+  return pointer as usize;
+}
+
+/** An address of `bytes` that a program may write. */
+// @ts-ignore: decorator
+@inline
+export function writable(pointer: u64, bytes: u64): usize {
+  if (pointer < (writeLow as u64) || pointer > (writeHigh as u64) || bytes > (writeHigh as u64) - pointer) violate(VIOLATION_POINTER, pointer);
+  return pointer as usize;
+}
+
+/** Task handle of a struct task_struct *; 0 is the idle task. */
+// @ts-ignore: decorator
+@inline
+export function taskOf(pointer: u64): u32 {
+  const t = pointer - (TASKS as u64);
+  if (t >= ((taskSlots() as u64) << TASK_SHIFT) || (t & ((1 << TASK_SHIFT) - 1)) != 0) violate(VIOLATION_POINTER, pointer);
+  if (t != 0 && load<u8>(t as u32, TASK_STATE) == STATE_FREE) violate(VIOLATION_POINTER, pointer);
+  return t as u32;
+}
+
+/** struct task_struct * of a task. */
+// @ts-ignore: decorator
+@inline
+export function taskPointer(t: u32): u64 {
+  return (TASKS + t) as u64;
+}
