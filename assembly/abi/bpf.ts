@@ -1,5 +1,19 @@
 // What host and engine agree on about BPF objects: numbers of callbacks and map types, the layout of a map's header.
 
+/** Addresses of the engine's that a translated module has built in (assembly/core/layout.ts). */
+export const BPF_READ_LOW: u32 = 0x0010_0000;
+/** Distance from a task record to its extension record. */
+export const BPF_TASK_EXTENSION: u32 = 0x0e90_0000;
+export const BPF_STATE_AT: u32 = 0x1490_0000;
+export const BPF_MAPS_AT: u32 = 0x14a0_0000;
+/** Offsets from BPF_STATE_AT of what the host reads and writes (assembly/bpf/state.ts). */
+export const BPF_MESSAGE: u32 = 0x1000;
+export const BPF_TYPES: u32 = 0x42000;
+export const BPF_MAX_TYPES: u32 = 256;
+export const BPF_STORAGE_MAPS: u32 = 0x44000;
+export const BPF_MAX_STORAGE_MAPS: u32 = 64;
+export const BPF_COMMS: u32 = 0x50000;
+
 // Members of sched_ext_ops that are called.
 export const BPF_OP_SELECT_CPU: u32 = 0;
 export const BPF_OP_ENQUEUE: u32 = 1;

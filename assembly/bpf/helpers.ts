@@ -17,7 +17,7 @@ import { drawU32 } from './random';
 import { READ_LOW, readable, taskOf, taskPointer, writable, writeHigh } from './region';
 import { ringReserve } from './ringbuf';
 import { storageDelete, storageGet } from './storage';
-import { VIEW_COMM, VIEW_DISALLOW, VIEW_TGID } from './task';
+import { VIEW_COMM, VIEW_DISALLOW, VIEW_TGID, viewRegs } from './task';
 import { timerCancel, timerInit, timerSetCallback, timerStart } from './timer';
 
 const E2BIG: i64 = 7;
@@ -206,6 +206,10 @@ export function bpf_helper_get_current_task(): u64 {
 
 export function bpf_helper_get_current_task_btf(): u64 {
   return taskPointer(current());
+}
+
+export function bpf_helper_task_pt_regs(task: u64): u64 {
+  return viewRegs(taskOf(task));
 }
 
 export function bpf_helper_get_current_pid_tgid(): u64 {

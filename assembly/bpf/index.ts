@@ -2,6 +2,7 @@
 //
 //   bpfReserve(bytes)              makes room before any model; the address is BPF_MAPS
 //   bpfRegion(…), bpfHeap(…)       says what the object may write and where its heap is
+//   bpfMapping(map)                a map from cgroup ids to domains, kept by the engine
 //   bpfOp(op, slot)                function `slot` of the table is the callback
 //   bpfState()                     address of what bpf/state.ts lays out
 //
@@ -12,6 +13,7 @@ import { ARENA, BPF_MAPS, BPF_STATE } from '../core/layout';
 import { contextOp, contextReset, violationKind, violationSite, violationValue } from './context';
 import { heapSet } from './heap';
 import { mapsSet } from './map';
+import { mappingSet } from './mapping';
 import { messageReset } from './message';
 import { regionSet } from './region';
 import { OPS_SLOTS } from './state';
@@ -46,6 +48,11 @@ export function bpfRegion(maps: usize, low: usize, high: usize): void {
 
 export function bpfHeap(low: usize, high: usize, tables: usize): void {
   heapSet(low, high, tables);
+}
+
+/** The header of the platform's map from cgroups to domains. */
+export function bpfMapping(map: usize): void {
+  mappingSet(map);
 }
 
 export function bpfOp(op: u32, slot: u32): void {

@@ -44,6 +44,7 @@ import { cgroupsInit, cgroupExit } from './cgroups';
 import { callOp, contextReset, IN_CPU_RELEASE, IN_DISPATCH, IN_ENQUEUE, IN_SELECT_CPU, IN_SLEEPABLE } from './context';
 import { dsqIdsReset } from './dsqid';
 import { bufferBegin, bufferFlush, directBegin, directEnd, handOver, insertMarked, insertReset, SCX_ENQ_CPU_SELECTED, SCX_ENQ_HEAD, SCX_ENQ_LAST, SCX_ENQ_REENQ, SCX_ENQ_WAKEUP, staysInside, takeBack } from './insert';
+import { cgroupsMapped } from './mapping';
 import { exitInfo } from './message';
 import { drawsFrom } from './random';
 import { INIT_TASK_ARGS, CPU_RELEASE_ARGS, OPS_SLOTS } from './state';
@@ -88,6 +89,7 @@ export function init(): void {
   causeCpu = -1;
   selected = 0;
   viewIdle();
+  cgroupsMapped();
   if (has(BPF_OP_INIT)) {
     const errno = callOp(BPF_OP_INIT, 0, IN_SLEEPABLE, 0, 0, 0) as i32;
     if (errno != 0) fail(FAIL_BPF_CALLBACK, 0, BPF_OP_INIT, errno as u64);

@@ -1,12 +1,13 @@
 // What an object may touch. Pointers in BPF programs are engine addresses in 64 bits. Translated loads and stores check
 // themselves (src/bpf/wasm/); here is what helpers and kfuncs check before they follow a pointer that a program gave them.
 
-import { CPUS, TASK_SHIFT, TASKS } from '../core/layout';
+import { BPF_READ_LOW } from '../abi';
+import { TASK_SHIFT, TASKS } from '../core/layout';
 import { STATE_FREE, TASK_STATE, taskSlots } from '../kernel/task';
 import { violate, VIOLATION_POINTER } from './context';
 
 /** Loads may start here: below are tables of the engine and the page of NULL. */
-export const READ_LOW: usize = CPUS;
+export const READ_LOW: usize = BPF_READ_LOW;
 
 /** Stack, map values and heap: [writeLow, writeHigh). Nothing of an object lies behind. */
 export let writeLow: usize = 0;

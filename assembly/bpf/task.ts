@@ -22,9 +22,12 @@
 //   160  u64 start_time
 //   168  u64 nvcsw, 176 u64 nivcsw
 //   184  u32 __state, 188 u32 exit_state
+//   192  u64 ip                   of struct pt_regs, at 192: set when asked for
+//   200  u32 how often it was
 
 import { BPF_TASKS, MASK_BYTES } from '../core/layout';
 import { now } from '../kernel/events';
+import { instructionPointer } from '../kernel/lookahead';
 import { maskAddress, maskWeightAnd } from '../kernel/mask';
 import { TASK_CGROUP, TASK_MASK, TASK_PID, TASK_STATS, TASK_WEIGHT } from '../kernel/task';
 import { cssSet } from './cgroup';
@@ -52,6 +55,8 @@ export const VIEW_START_TIME: usize = BPF_TASKS + 160;
 export const VIEW_NVCSW: usize = BPF_TASKS + 168;
 export const VIEW_NIVCSW: usize = BPF_TASKS + 176;
 export const VIEW_STATE: usize = BPF_TASKS + 184;
+export const VIEW_REGS: usize = BPF_TASKS + 192;
+const VIEW_REGS_ASKED: usize = BPF_TASKS + 200;
 
 const PF_IDLE: u32 = 0x2;
 export const PF_EXITING: u32 = 0x4;
@@ -120,6 +125,14 @@ export function viewMask(t: u32): void {
   store<u64>(t, mask as u64, VIEW_CPUS_PTR);
   store<u32>(t, maskWeightAnd(mask, maskAddress(0)), VIEW_NR_CPUS_ALLOWED);
   memory.copy(VIEW_CPUS_MASK + t, mask, MASK_BYTES);
+}
+
+/** struct pt_regs * of a task: its user instruction pointer, drawn anew each time (kernel/lookahead.ts). */
+export function viewRegs(t: u32): u64 {
+  const asked = load<u32>(t, VIEW_REGS_ASKED);
+  store<u32>(t, asked + 1, VIEW_REGS_ASKED);
+  store<u64>(t, instructionPointer(t, asked), VIEW_REGS);
+  return (VIEW_REGS + t) as u64;
 }
 
 // @ts-ignore: decorator

@@ -14,6 +14,8 @@
 // Records are addressed by their byte offset inside the region ("handle"), regions by constants:
 // load<u64>(t, TASK_VTIME) reads field vtime of the task with handle t = slot << TASK_SHIFT.
 
+import { BPF_MAPS_AT, BPF_STATE_AT, BPF_TASK_EXTENSION } from '../abi/bpf';
+
 // ---- capacities -----------------------------------------------------------------------------------------
 
 export const MAX_CPUS: u32 = 512;
@@ -183,13 +185,13 @@ export const ARENA: usize = 0x1010_0000;
 // what lies behind BPF_MAPS: there the host places maps, stack and heap (src/bpf/region.ts).
 
 /** Always zero. The extension record of a task is this far behind the task, so this is what NULL->field reads. */
-export const BPF_NULL: usize = 0x0e90_0000;
+export const BPF_NULL: usize = BPF_TASK_EXTENSION;
 /** Cgroups as BPF sees them, 64 B (bpf/cgroup.ts). */
 export const BPF_CGROUP_SHIFT: u32 = 6;
 export const BPF_CGROUPS: usize = ARENA; // 8 MiB
 /** Extension of each task record, 256 B (bpf/task.ts). */
 export const BPF_TASKS: usize = TASKS + BPF_NULL; // 0x1090_0000, 64 MiB
 /** The runtime's own state, 1 MiB (bpf/state.ts). */
-export const BPF_STATE: usize = 0x1490_0000;
+export const BPF_STATE: usize = BPF_STATE_AT; // 0x1490_0000
 /** Maps, stack and heap. */
-export const BPF_MAPS: usize = 0x14a0_0000;
+export const BPF_MAPS: usize = BPF_MAPS_AT; // 0x14a0_0000

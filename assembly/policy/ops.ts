@@ -21,6 +21,7 @@ import {
   POLICY_WEIGHTED_VTIME,
 } from '../abi';
 import * as bpf from '../bpf/ops';
+import { cgroupMapped } from '../bpf/mapping';
 import { timersFire } from '../bpf/timer';
 import { param } from '../core/counters';
 import { fluidEnable, fluidJoin, fluidLeave } from '../kernel/fluid';
@@ -257,6 +258,13 @@ export function opsCausedBy(cpu: i32): void {
 /** The task that runs on a CPU has begun a burst (fluid service). */
 export function opsBegan(cpu: u32, t: u32): void {
   processorSharing.began(cpu, t);
+}
+
+/** The control plane has written a cgroup's domain, NONE = none. */
+// @ts-ignore: decorator
+@inline
+export function opsMapped(cgroup: u32, domain: u32): void {
+  if (policy == POLICY_BPF) cgroupMapped(cgroup, domain);
 }
 
 /** The policy's timer, armed by policyTimer(): a bpf_timer's callback. */

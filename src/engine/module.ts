@@ -40,6 +40,23 @@ export interface EngineExports extends Record<string, unknown> {
   decisions(): number;
   decisionCount(): number;
   clearDecisions(): void;
+  /** Functions of a BPF object are behind the engine's own. */
+  table: EngineTable;
+  bpfReserve(bytes: number): number;
+  bpfRegion(headersEnd: number, writeLow: number, writeHigh: number): void;
+  bpfHeap(low: number, high: number, tables: number): void;
+  bpfOp(op: number, slot: number): void;
+  bpfViolation(): number;
+  bpfViolationSite(): number;
+  bpfViolationValue(): bigint;
+  bpfViolationOp(): number;
+}
+
+/** The engine's table of functions. */
+export interface EngineTable {
+  readonly length: number;
+  /** Returns the length before. */
+  grow(slots: number): number;
 }
 
 /** What a worker needs to make instances; can be posted to it. */

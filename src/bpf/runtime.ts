@@ -1,0 +1,166 @@
+// A BPF object as the policy of a simulation: linked for the config's kernel and machine, translated once for all cells that
+// want the same of it, placed in the engine's memory and given the ops table.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import * as abi from '../engine/abi.js';
+import type { EngineExports } from '../engine/module.js';
+import { EngineError, SimulationError, VtimeError } from '../errors.js';
+import { ObjectError } from './bytes.js';
+import { kernelOf } from './kernel-types.js';
+import { link } from './link.js';
+import { type OpenObject, openObject } from './open.js';
+import type { BpfObject, StructOps } from './program.js';
+import { fillComms, fillRegion, layOut, type Region } from './region.js';
+import type { LinkSettings } from './settings.js';
+import { OP_NUMBERS, parametersOf } from './supported.js';
+import { describeViolation } from './violation.js';
+import { type Translation, translate } from './wasm/translate.js';
+
+/** What decides how an object is linked. */
+export interface SchedulerSettings extends LinkSettings {
+  kernel: Parameters<typeof kernelOf>[0];
+  /** Name of the scheduler in an object with several. */
+  scheduler?: string;
+}
+
+/** An object's bytes and what is made of them once. */
+export interface ObjectFile {
+  path: string;
+  sha256: string;
+  open: OpenObject;
+}
+
+/** Ready to be placed in an engine. */
+export interface Scheduler {
+  program: BpfObject;
+  ops: StructOps;
+  region: Region;
+  translation: Translation;
+  module: WebAssembly.Module;
+}
+
+const files = new Map<string, ObjectFile>();
+
+/** Reads an object, once a process. Errors: ObjectError, and `input_unreadable`. */
+export function readObject(path: string): ObjectFile {
+  const known = files.get(path);
+  if (known !== undefined) return known;
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw new VtimeError('input_unreadable', `cannot read: ${(error as NodeJS.ErrnoException).code}`, {
+      file: path,
+      expected: 'a BPF object file',
+    });
+  }
+  const read = {
+    path,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    open: openObject(bytes, path),
+  };
+  files.set(path, read);
+  return read;
+}
+
+function schedulerNamed({ schedulers, file }: BpfObject, name: string | undefined): StructOps {
+  const found = name === undefined ? schedulers[0] : schedulers.find((ops) => ops.name === name);
+  if (found !== undefined && (name !== undefined || schedulers.length === 1)) return found;
+  throw new ObjectError(
+    'bpf_setting',
+    name === undefined ? 'the object has several schedulers' : `there is no scheduler "${name}"`,
+    { file, value: name, expected: `one of ${schedulers.map((ops) => ops.name).join(', ')}` },
+  );
+}
+
+const prepared = new Map<string, Scheduler>();
+
+function keyOf(sha256: string, settings: SchedulerSettings): string {
+  const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value);
+  return `${sha256} ${JSON.stringify(settings, plain)}`;
+}
+
+/**
+ * Links and translates an object; the same for all cells with the same settings. Errors: UnsupportedObjectError with all
+ * that vtime lacks, ObjectError for wrong settings.
+ */
+export function prepareScheduler(
+  { sha256, open }: ObjectFile,
+  { kernel, scheduler, ...settings }: SchedulerSettings,
+): Scheduler {
+  const key = keyOf(sha256, { kernel, scheduler, ...settings });
+  const known = prepared.get(key);
+  if (known !== undefined) return known;
+  const made = prepareLinked(link(open, kernelOf(kernel), settings), settings.cpus, scheduler);
+  prepared.set(key, made);
+  return made;
+}
+
+/** Translates a linked object. */
+export function prepareLinked(program: BpfObject, cpus: number, scheduler?: string): Scheduler {
+  const ops = schedulerNamed(program, scheduler);
+  const region = layOut(program, cpus);
+  const translation = translate(program, {
+    readLow: abi.BPF_READ_LOW,
+    readHigh: region.writeHigh,
+    writeLow: region.writeLow,
+    writeHigh: region.writeHigh,
+    stackLow: region.stackLow,
+    stackHigh: region.stackHigh,
+    budget: abi.BPF_STATE_AT,
+    parameters: parametersOf,
+    roots: [...ops.callbacks.values()],
+  });
+  return { program, ops, region, translation, module: new WebAssembly.Module(translation.wasm) };
+}
+
+/** Places a scheduler in an engine that has no model yet. `classes` name the tasks. */
+export function placeScheduler(engine: EngineExports, scheduler: Scheduler, classes: readonly string[]): void {
+  const { program, ops, region, translation, module } = scheduler;
+  const at = engine.bpfReserve(region.bytes) >>> 0;
+  if (at !== abi.BPF_MAPS_AT) throw new EngineError('engine_memory', 'no memory for the BPF object');
+  engine.bpfRegion(region.headersEnd, region.writeLow, region.writeHigh);
+  engine.bpfHeap(region.heapLow, region.writeHigh, region.heapTables);
+  fillRegion(engine.memory.buffer, program, region);
+  fillComms(engine.memory.buffer, classes);
+
+  const base = engine.table.grow(translation.table.length);
+  const imports: Record<string, unknown> = {
+    memory: engine.memory,
+    table: engine.table,
+    table_base: new WebAssembly.Global({ value: 'i32' }, base),
+    bpf_violation: engine.bpf_violation,
+    bpf_write_task: engine.bpf_write_task,
+  };
+  for (const i of translation.maps) {
+    const { data } = program.maps[i];
+    const { header, values } = region.maps[i];
+    imports[`map.${i}`] = new WebAssembly.Global({ value: 'i64' }, BigInt(data === undefined ? header : values));
+  }
+  for (const name of translation.helpers) imports[`bpf_helper_${name}`] = engine[`bpf_helper_${name}`];
+  for (const name of translation.kfuncs) imports[`bpf_kfunc_${name}`] = engine[`bpf_kfunc_${name}`];
+  new WebAssembly.Instance(module, { engine: imports });
+  for (const [op, index] of ops.callbacks) {
+    if (Object.hasOwn(OP_NUMBERS, op)) engine.bpfOp(OP_NUMBERS[op], base + translation.table.indexOf(index));
+  }
+}
+
+/** What the object did that ended the run by a trap; undefined if the trap is not its doing. */
+export function violationError(engine: EngineExports, scheduler: Scheduler): SimulationError | undefined {
+  const kind = engine.bpfViolation() >>> 0;
+  if (kind === 0) return undefined;
+  return describeViolation(scheduler.program, scheduler.translation.sites, {
+    kind,
+    site: engine.bpfViolationSite() >>> 0,
+    value: BigInt.asUintN(64, engine.bpfViolationValue()),
+    op: engine.bpfViolationOp() >>> 0,
+  });
+}
+
+/** What the program said with scx_bpf_error() or scx_bpf_exit(). */
+export function exitMessage(engine: EngineExports): string {
+  const bytes = new Uint8Array(engine.memory.buffer, abi.BPF_STATE_AT + abi.BPF_MESSAGE, 1024);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(bytes.slice(0, end < 0 ? bytes.length : end));
+}
