@@ -284,7 +284,7 @@ export interface StoredHistogram {
 }
 
 export interface InputHash {
-  kind: 'machine' | 'trace' | 'profiles' | 'times';
+  kind: 'machine' | 'trace' | 'profiles' | 'times' | 'object';
   /** Name without its folder. */
   file: string;
   sha256: string;

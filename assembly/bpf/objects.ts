@@ -1,13 +1,13 @@
 // Kfuncs of general use: references, iterators, sections without preemption, objects of the program's own types.
 
 import { TASK_SHIFT } from '../core/layout';
-import { STATE_FREE, TASK_STATE, taskSlots } from '../kernel/task';
+import { TASK_CGROUP, taskSlots } from '../kernel/task';
 import { cgroupAncestor, cgroupOf, cgroupPointer, cgroupWithId } from './cgroup';
 import { violate, VIOLATION_POINTER } from './context';
 import { heapAllocate, heapFree, heapKind, KIND_TYPE } from './heap';
 import { taskOf, taskPointer, writable } from './region';
 import { MAX_TYPES, TYPES } from './state';
-import { TASK_CGROUP } from '../kernel/task';
+import { viewExists } from './task';
 
 const EINVAL: i64 = 22;
 const E2BIG: i64 = 7;
@@ -28,7 +28,7 @@ export function bpf_kfunc_bpf_task_from_pid(pid: u64): u64 {
   const slot = pid as u32;
   if (slot == 0 || slot >= taskSlots()) return 0;
   const t = slot << TASK_SHIFT;
-  return load<u8>(t, TASK_STATE) == STATE_FREE ? 0 : taskPointer(t);
+  return viewExists(t) ? taskPointer(t) : 0;
 }
 
 export function bpf_kfunc_bpf_task_from_vpid(pid: u64): u64 {

@@ -50,7 +50,7 @@ import { drawsFrom } from './random';
 import { INIT_TASK_ARGS, CPU_RELEASE_ARGS, OPS_SLOTS } from './state';
 import { storageFree } from './storage';
 import { taskPointer } from './region';
-import { PF_EXITING, VIEW_DISALLOW, VIEW_FLAGS, VIEW_NIVCSW, VIEW_NVCSW, VIEW_ON_CPU, VIEW_STATE, VIEW_WEIGHT, viewIdle, viewMask, viewNew, viewQueued } from './task';
+import { PF_EXITING, VIEW_DISALLOW, VIEW_FLAGS, VIEW_NIVCSW, VIEW_NVCSW, VIEW_ON_CPU, VIEW_STATE, VIEW_WEIGHT, viewEnd, viewIdle, viewMask, viewNew, viewQueued } from './task';
 import { timersReset } from './timer';
 
 const SCX_WAKE_FORK: u64 = 4;
@@ -112,9 +112,13 @@ function causeOr(cpu: u32): u32 {
 
 // ---- a task's life ------------------------------------------------------------------------------------------------------
 
-/** A task joins the class; `parent` forked it, 0 = nobody. */
-export function enable(t: u32, parent: u32): void {
+/** A task of any class begins; `parent` forked it, 0 = nobody. */
+export function begin(t: u32, parent: u32): void {
   viewNew(t, parent);
+}
+
+/** It joins the class. */
+export function enable(t: u32, parent: u32): void {
   const p = taskPointer(t);
   const cpu = parent == 0 ? 0 : load<u32>(parent, TASK_CPU);
   if (has(BPF_OP_INIT_TASK)) {
@@ -129,10 +133,11 @@ export function enable(t: u32, parent: u32): void {
   if (has(BPF_OP_SET_WEIGHT)) callOp(BPF_OP_SET_WEIGHT, cpu, 0, p, load<u32>(t, VIEW_WEIGHT) as u64, 0);
 }
 
-/** A task is gone. */
+/** A task of any class is gone. */
 export function exitTask(t: u32): void {
-  if (has(BPF_OP_EXIT_TASK)) callOp(BPF_OP_EXIT_TASK, load<u32>(t, TASK_CPU), 0, taskPointer(t), 0, 0);
+  if (load<u8>(t, TASK_CLASS) == CLASS_EXT && has(BPF_OP_EXIT_TASK)) callOp(BPF_OP_EXIT_TASK, load<u32>(t, TASK_CPU), 0, taskPointer(t), 0, 0);
   storageFree(t >> TASK_SHIFT);
+  viewEnd(t);
 }
 
 export function setCpumask(t: u32): void {

@@ -3,8 +3,9 @@
 
 import { BPF_READ_LOW } from '../abi';
 import { TASK_SHIFT, TASKS } from '../core/layout';
-import { STATE_FREE, TASK_STATE, taskSlots } from '../kernel/task';
+import { taskSlots } from '../kernel/task';
 import { violate, VIOLATION_POINTER } from './context';
+import { viewExists } from './task';
 
 /** Loads may start here: below are tables of the engine and the page of NULL. */
 export const READ_LOW: usize = BPF_READ_LOW;
@@ -40,7 +41,7 @@ export function writable(pointer: u64, bytes: u64): usize {
 export function taskOf(pointer: u64): u32 {
   const t = pointer - (TASKS as u64);
   if (t >= ((taskSlots() as u64) << TASK_SHIFT) || (t & ((1 << TASK_SHIFT) - 1)) != 0) violate(VIOLATION_POINTER, pointer);
-  if (t != 0 && load<u8>(t as u32, TASK_STATE) == STATE_FREE) violate(VIOLATION_POINTER, pointer);
+  if (!viewExists(t as u32)) violate(VIOLATION_POINTER, pointer);
   return t as u32;
 }
 

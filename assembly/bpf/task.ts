@@ -19,17 +19,19 @@
 //   148  u32 scx.weight           100 = nice 0
 //   152  u32 scx.flags            SCX_TASK_QUEUED
 //   156  u8 scx.disallow
+//   157  u8 the task exists
 //   160  u64 start_time
 //   168  u64 nvcsw, 176 u64 nivcsw
 //   184  u32 __state, 188 u32 exit_state
 //   192  u64 ip                   of struct pt_regs, at 192: set when asked for
 //   200  u32 how often it was
 
+import { CLASS_EXT } from '../abi';
 import { BPF_TASKS, MASK_BYTES } from '../core/layout';
 import { now } from '../kernel/events';
 import { instructionPointer } from '../kernel/lookahead';
 import { maskAddress, maskWeightAnd } from '../kernel/mask';
-import { TASK_CGROUP, TASK_MASK, TASK_PID, TASK_STATS, TASK_WEIGHT } from '../kernel/task';
+import { TASK_CGROUP, TASK_CLASS, TASK_MASK, TASK_PID, TASK_STATS, TASK_WEIGHT } from '../kernel/task';
 import { cssSet } from './cgroup';
 import { taskPointer } from './region';
 import { COMMS } from './state';
@@ -51,6 +53,7 @@ export const VIEW_ON_RQ: usize = BPF_TASKS + 147;
 export const VIEW_WEIGHT: usize = BPF_TASKS + 148;
 export const VIEW_SCX_FLAGS: usize = BPF_TASKS + 152;
 export const VIEW_DISALLOW: usize = BPF_TASKS + 156;
+const VIEW_EXISTS: usize = BPF_TASKS + 157;
 export const VIEW_START_TIME: usize = BPF_TASKS + 160;
 export const VIEW_NVCSW: usize = BPF_TASKS + 168;
 export const VIEW_NIVCSW: usize = BPF_TASKS + 176;
@@ -61,6 +64,7 @@ const VIEW_REGS_ASKED: usize = BPF_TASKS + 200;
 const PF_IDLE: u32 = 0x2;
 export const PF_EXITING: u32 = 0x4;
 const PF_KTHREAD: u32 = 0x200000;
+const SCHED_NORMAL: u32 = 0;
 const SCHED_EXT: u32 = 7;
 const SCX_TASK_QUEUED: u32 = 1;
 /** Priority of nice 0: MAX_RT_PRIO + 20. */
@@ -69,6 +73,7 @@ const PRIO_DEFAULT: i32 = 120;
 /** The idle task: slot 0. */
 export function viewIdle(): void {
   memory.fill(BPF_TASKS, 0, 256);
+  store<u8>(0, 1, VIEW_EXISTS);
   store<u32>(0, PF_IDLE | PF_KTHREAD, VIEW_FLAGS);
   store<u64>(0, taskPointer(0), VIEW_LEADER);
   store<u64>(0, taskPointer(0), VIEW_PARENT);
@@ -112,11 +117,24 @@ export function viewNew(t: u32, parent: u32): void {
   const prio = (PRIO_DEFAULT + niceOf(load<u32>(t, TASK_WEIGHT))) as u32;
   store<u32>(t, prio, VIEW_PRIO);
   store<u32>(t, prio, VIEW_PRIO + 4);
-  store<u32>(t, SCHED_EXT, VIEW_POLICY);
+  store<u32>(t, load<u8>(t, TASK_CLASS) == CLASS_EXT ? SCHED_EXT : SCHED_NORMAL, VIEW_POLICY);
   store<u32>(t, weightOfView(load<u32>(t, TASK_WEIGHT)), VIEW_WEIGHT);
+  store<u8>(t, 1, VIEW_EXISTS);
   store<u64>(t, now, VIEW_START_TIME);
   memory.copy(VIEW_COMM + t, COMMS + ((load<u32>(t, TASK_STATS) as usize) << 4), 16);
   viewMask(t);
+}
+
+/** Whether handle t, below the end of the slots, is a task's. */
+// @ts-ignore: decorator
+@inline
+export function viewExists(t: u32): bool {
+  return load<u8>(t, VIEW_EXISTS) != 0;
+}
+
+/** The task is gone. */
+export function viewEnd(t: u32): void {
+  store<u8>(t, 0, VIEW_EXISTS);
 }
 
 /** The mask of allowed CPUs was changed. */

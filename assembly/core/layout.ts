@@ -163,7 +163,7 @@ export const CGROUP_DOMAIN: usize = 0x0ac0_0000;
 
 /** Parents and children, 16 B per task: at its handle >> FAMILY_OF_TASK (kernel/family.ts). */
 export const FAMILY_OF_TASK: u32 = TASK_SHIFT - 4;
-export const FAMILIES: usize = 0x0b00_0000; // 4 MiB
+export const FAMILIES: usize = 0x0180_0000; // 4 MiB
 
 /** Services: copies of requests on their way, and requests, 64 B each (services/call.ts). */
 export const MAX_CALLS: u32 = 262144;

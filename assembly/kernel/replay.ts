@@ -49,7 +49,7 @@ export function replayMask(t: u32, word: u32, bits: u64, all: bool): void {
 
 export function replayEnable(t: u32, time: u64): void {
   setNow(time);
-  opsEnable(t);
+  opsEnable(t, 0);
 }
 
 /** ops.select_cpu(): the CPU that the policy returned. */
@@ -133,7 +133,7 @@ export function replayTick(t: u32, time: u64, stint: u64, pointer: u64): void {
 
 export function replayQuiescent(t: u32, time: u64): void {
   setNow(time);
-  opsQuiescent(t);
+  opsQuiescent(t, true);
 }
 
 /** The head of a DSQ, and the task behind another; 0 = none. */

@@ -282,7 +282,7 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
     count(EXITED_CPU, load<u64>(prev, TASK_SUM_EXEC));
     if (load<u8>(prev, TASK_CLASS) == CLASS_FAIR) fairTasks--;
     else if (load<u8>(prev, TASK_CLASS) == CLASS_REALTIME) rtExit();
-    else opsExitTask(prev);
+    opsExitTask(prev);
     taskFree(prev);
   }
 }

@@ -20,7 +20,7 @@ import {
 import { counter, PEAK_TASKS, setCounter } from '../core/counters';
 import { fail, FAIL_TASKS } from '../core/failure';
 import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
-import { opsEnable } from '../policy/ops';
+import { opsBegin, opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
 import { detailing, recordDetail } from './decisions';
 import { extEnabled } from './ext';
@@ -90,6 +90,7 @@ export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: 
   store<u64>(t, key, TASK_KEY);
   if (background) store<u16>(t, FLAG_BACKGROUND as u16, TASK_FLAGS);
   else foregroundTasks++;
+  opsBegin(t, forking);
   if (taskClass == CLASS_EXT) opsEnable(t, forking);
   else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
   else fairEnable(t, attributes);

@@ -21,6 +21,7 @@ import {
   POLICY_WEIGHTED_VTIME,
 } from '../abi';
 import * as bpf from '../bpf/ops';
+import { cgroupMade } from '../bpf/cgroups';
 import { cgroupMapped } from '../bpf/mapping';
 import { timersFire } from '../bpf/timer';
 import { param } from '../core/counters';
@@ -210,6 +211,13 @@ function quiescent(t: u32, sleeps: bool): void {
   else if (policy == POLICY_PROCESSOR_SHARING) fluidLeave(t);
 }
 
+/** A task of any class begins; `parent` forked it, 0 = nobody. */
+// @ts-ignore: decorator
+@inline
+export function opsBegin(t: u32, parent: u32): void {
+  if (policy == POLICY_BPF) bpf.begin(t, parent);
+}
+
 /** ops.init_task() and ops.enable(): the task, forked by `parent` (0 = nobody), joins the class. */
 export function opsEnable(t: u32, parent: u32): void {
   if (policy == POLICY_DOMAINS) domains.enable(t);
@@ -220,7 +228,7 @@ export function opsEnable(t: u32, parent: u32): void {
   else if (policy == POLICY_BPF) bpf.enable(t, parent);
 }
 
-/** ops.exit_task(): the task is gone. */
+/** ops.exit_task(): a task of any class is gone. */
 // @ts-ignore: decorator
 @inline
 export function opsExitTask(t: u32): void {
@@ -258,6 +266,11 @@ export function opsCausedBy(cpu: i32): void {
 /** The task that runs on a CPU has begun a burst (fluid service). */
 export function opsBegan(cpu: u32, t: u32): void {
   processorSharing.began(cpu, t);
+}
+
+/** A container's cgroup was made. */
+export function opsCgroupMade(cgroup: u32): void {
+  if (policy == POLICY_BPF) cgroupMade(cgroup);
 }
 
 /** The control plane has written a cgroup's domain, NONE = none. */

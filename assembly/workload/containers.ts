@@ -41,6 +41,7 @@ import { nrCpus } from '../kernel/mask';
 import { queueAddWaiter, queueCreate } from '../kernel/queue';
 import { CGROUP_CONTAINERS, taskCreate } from '../kernel/spawn';
 import { STATE_BLOCKED, STATE_SLEEPING, TASK_CPU, TASK_LAST_CPU, TASK_PC, TASK_QUEUE, TASK_RECENT_CPU, TASK_STATE, TASK_STATS } from '../kernel/task';
+import { opsCgroupMade, opsMapped } from '../policy/ops';
 
 export const CONTAINER_NEXT: usize = CONTAINERS + 0;
 export const CONTAINER_FUNCTION: usize = CONTAINERS + 4;

@@ -50,6 +50,7 @@ import { queueAddWaiter, queueCreate } from '../kernel/queue';
 import { CGROUP_UNMAPPED, taskCreate } from '../kernel/spawn';
 import { FLAG_BACKGROUND, FLAG_CONTROL, STATE_BLOCKED, TASK_CPU, TASK_FLAGS, TASK_LAST_CPU, TASK_QUEUE, TASK_RECENT_CPU, TASK_STATE } from '../kernel/task';
 import { nrDomains } from '../policy/mapping';
+import { opsMapped } from '../policy/ops';
 import { sourceJobLeft } from './arrivals';
 import { assignDomain, assignmentInit, assigns, noteServed, retryAfter } from './assignment';
 import { domainRelease, domainRunning, domainUsed } from './capacity';

@@ -110,10 +110,14 @@ export function layOut(object: BpfObject, cpus: number): Region {
   });
   const heapLow = high.take(HEAP_BYTES, 65536);
   if (high.at - abi.BPF_MAPS_AT > MAX_BYTES) {
-    throw new ObjectError('bpf_setting', `the maps need ${Math.ceil((high.at - abi.BPF_MAPS_AT) / 2 ** 20)} MiB`, {
-      file: object.file,
-      expected: `at most ${MAX_BYTES >> 20} MiB; policy.maps sets their capacities`,
-    });
+    throw new ObjectError(
+      'bpf_setting',
+      `the maps need ${Math.ceil((high.at - abi.BPF_MAPS_AT) / 2 ** 20)} MiB`,
+      {
+        file: object.file,
+        expected: `at most ${MAX_BYTES >> 20} MiB; policy.maps sets their capacities`,
+      },
+    );
   }
   return {
     bytes: high.at - abi.BPF_MAPS_AT,

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as abi from '../engine/abi.js';
 import type { EngineExports } from '../engine/module.js';
-import { EngineError, SimulationError, VtimeError } from '../errors.js';
+import { EngineError, type SimulationError, VtimeError } from '../errors.js';
 import { ObjectError } from './bytes.js';
 import { kernelOf } from './kernel-types.js';
 import { link } from './link.js';
@@ -116,7 +116,11 @@ export function prepareLinked(program: BpfObject, cpus: number, scheduler?: stri
 }
 
 /** Places a scheduler in an engine that has no model yet. `classes` name the tasks. */
-export function placeScheduler(engine: EngineExports, scheduler: Scheduler, classes: readonly string[]): void {
+export function placeScheduler(
+  engine: EngineExports,
+  scheduler: Scheduler,
+  classes: readonly string[],
+): void {
   const { program, ops, region, translation, module } = scheduler;
   const at = engine.bpfReserve(region.bytes) >>> 0;
   if (at !== abi.BPF_MAPS_AT) throw new EngineError('engine_memory', 'no memory for the BPF object');
@@ -136,7 +140,10 @@ export function placeScheduler(engine: EngineExports, scheduler: Scheduler, clas
   for (const i of translation.maps) {
     const { data } = program.maps[i];
     const { header, values } = region.maps[i];
-    imports[`map.${i}`] = new WebAssembly.Global({ value: 'i64' }, BigInt(data === undefined ? header : values));
+    imports[`map.${i}`] = new WebAssembly.Global(
+      { value: 'i64' },
+      BigInt(data === undefined ? header : values),
+    );
   }
   for (const name of translation.helpers) imports[`bpf_helper_${name}`] = engine[`bpf_helper_${name}`];
   for (const name of translation.kfuncs) imports[`bpf_kfunc_${name}`] = engine[`bpf_kfunc_${name}`];

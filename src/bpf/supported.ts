@@ -245,7 +245,9 @@ export const OPS_NEVER_CALLED: ReadonlySet<string> = new Set([
   'cgroup_set_idle',
 ]);
 
-const named = (table: Readonly<Record<string, number>>) => ({ has: (name: string) => Object.hasOwn(table, name) });
+const named = (table: Readonly<Record<string, number>>) => ({
+  has: (name: string) => Object.hasOwn(table, name),
+});
 
 export const helpers = named(HELPER_PARAMETERS);
 export const kfuncs = named(KFUNC_PARAMETERS);

@@ -37,7 +37,10 @@ const KINDS: Record<number, { code: string; message(value: bigint): string }> = 
     code: 'call',
     message: (value) => `calls ${value}, which is no function of the object`,
   },
-  64: { code: 'pointer', message: (value) => `hands ${address(value)} to the kernel, which is not what it takes` },
+  64: {
+    code: 'pointer',
+    message: (value) => `hands ${address(value)} to the kernel, which is not what it takes`,
+  },
   65: { code: 'memory', message: (value) => `has used up what the runtime has: ${value}` },
   66: { code: 'nesting', message: () => 'makes callbacks call each other without end' },
   67: { code: 'lock', message: (value) => `takes or releases the lock at ${address(value)} twice` },

@@ -21,7 +21,7 @@ export function canonicalJson(value: unknown): string {
 /** A file that a config names; its content, not its path, identifies a cell. */
 export interface ConfigFile {
   path: string;
-  kind: 'machine' | 'trace' | 'profiles' | 'times';
+  kind: 'machine' | 'trace' | 'profiles' | 'times' | 'object';
   /** Index of the source, for times. */
   source?: number;
 }
@@ -36,6 +36,7 @@ export function configFiles(config: Config | ResolvedConfig): ConfigFile[] {
   const files: ConfigFile[] = [];
   const { serverless, arrivals } = config.workload;
   if (isPath(config.machine.profile)) files.push({ path: config.machine.profile, kind: 'machine' });
+  if (config.policy.name === 'bpf') files.push({ path: config.policy.object, kind: 'object' });
   arrivals.forEach(({ times }, source) => {
     if (times !== undefined) files.push({ path: times, kind: 'times', source });
   });
@@ -54,6 +55,7 @@ export function renameFiles<C extends Config | ResolvedConfig>(
   const copy = structuredClone(config);
   for (const { path, kind, source } of configFiles(copy)) {
     if (kind === 'machine') copy.machine.profile = rename(path);
+    else if (kind === 'object') Object.assign(copy.policy, { object: rename(path) });
     else if (kind === 'times') copy.workload.arrivals[source!].times = rename(path);
     else if (kind === 'trace') copy.workload.serverless!.trace = rename(path);
     else copy.workload.serverless!.profiles.file = rename(path);

@@ -6,7 +6,7 @@ import { parseCpuList } from './units.js';
 
 /** CPUs of each scheduling domain, or undefined for a policy without domains. */
 export function policyDomains(policy: Policy, cpus: number): number[][] | undefined {
-  if (!('domains' in policy)) return undefined;
+  if (!('domains' in policy) || policy.domains === undefined) return undefined;
   if (typeof policy.domains !== 'number') return policy.domains.map(parseCpuList);
   const size = cpus / policy.domains;
   return Array.from({ length: policy.domains }, (_, domain) =>
@@ -15,7 +15,7 @@ export function policyDomains(policy: Policy, cpus: number): number[][] | undefi
 }
 
 export function checkDomains(policy: Policy, cpus: number, mistakes: Mistakes): void {
-  if (!('domains' in policy)) return;
+  if (!('domains' in policy) || policy.domains === undefined) return;
   const path = ['policy', 'domains'];
   if (typeof policy.domains === 'number') {
     if (cpus % policy.domains !== 0) {
@@ -49,7 +49,7 @@ function checkCpus(list: string, cpus: number, path: Path, mistakes: Mistakes): 
 
 /** Number of scheduling domains, or undefined for a policy without them. */
 export function domainCount(policy: Policy): number | undefined {
-  if (!('domains' in policy)) return undefined;
+  if (!('domains' in policy) || policy.domains === undefined) return undefined;
   return typeof policy.domains === 'number' ? policy.domains : policy.domains.length;
 }
 

@@ -1,5 +1,6 @@
 // From a resolved config (and its trace) to a model image.
 
+import { type BpfPolicy, bpfPolicyOf, policyParameters } from '../bpf/policy.js';
 import type { Machine } from '../config/machine.js';
 import { policyDomains } from '../config/placement.js';
 import { machineOf } from '../config/resolve.js';
@@ -28,6 +29,8 @@ export interface EncodedModel {
   /** CPUs of each mask, by its index. */
   masks: string[];
   statements: Record<string, unknown>;
+  /** The policy, if it is a BPF object: placed in the engine before the image. */
+  bpf?: BpfPolicy;
   /** Arrivals that come through the engine's window instead of being in the image. */
   arrivals?: StreamedArrivals;
 }
@@ -57,6 +60,7 @@ const POLICIES = {
   sfs: abi.POLICY_SFS,
   'service-order': abi.POLICY_SERVICE_ORDER,
   'processor-sharing': abi.POLICY_PROCESSOR_SHARING,
+  bpf: abi.POLICY_BPF,
 } as const;
 const STEALS = {
   none: abi.STEAL_NONE,
@@ -94,6 +98,8 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
+  const bpf = bpfPolicyOf(config, machine.cpus.length);
+  if (bpf !== undefined) encodeBpf(model, config, bpf);
   const { workload, run } = config;
   for (const { capacity } of workload.queues) {
     const queues = model.section(abi.SECTION_QUEUES);
@@ -140,6 +146,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
     ),
     masks: model.maskTexts,
     statements,
+    ...(bpf === undefined ? {} : { bpf }),
     ...(arrivals === undefined ? {} : { arrivals }),
   };
 }
@@ -224,6 +231,16 @@ export function encodePolicy(model: Model, { policy }: ResolvedConfig): void {
   encodePolicyOptions(model, policy);
   const domains = model.section(abi.SECTION_DOMAINS);
   for (const cpus of policyDomains(policy, model.cpus) ?? []) domains.u32(domains.add(), 0, model.mask(cpus));
+}
+
+/** The object's own timeout holds if it is shorter than the config's. */
+function encodeBpf(model: Model, { kernel }: ResolvedConfig, policy: BpfPolicy): void {
+  for (const [param, value] of policyParameters(policy)) model.set(param, value);
+  const timeout_ns = BigInt(policy.scheduler.ops.timeout_ms) * 1_000_000n;
+  const configured_ns = durationNs(kernel.watchdog_timeout);
+  if (timeout_ns > 0n && (configured_ns === 0n || timeout_ns < configured_ns)) {
+    model.set(abi.P_WATCHDOG_NS, timeout_ns);
+  }
 }
 
 /** What only one policy has. */

@@ -1,5 +1,7 @@
 // What the engine's failure codes mean, in words (assembly/core/failure.ts).
 
+import { ruleText } from '../bpf/rules.js';
+import { opName } from '../bpf/violation.js';
 import { EngineError, SimulationError, VtimeError } from '../errors.js';
 import { dsqName, taskLabel } from './chain.js';
 import type { EncodedModel } from './encode.js';
@@ -15,12 +17,14 @@ export interface FailureNumbers {
   dsq: number;
   /** Slot of the task that its CPU runs instead, 0 = none. */
   other: number;
+  /** What a BPF program said as it ended itself. */
+  text?: string;
 }
 
 interface Kind {
   code: string;
-  /** Who is at fault: the model's size, the policy, the engine, or the simulated system. */
-  fault: 'capacity' | 'policy' | 'engine' | 'system';
+  /** Who is at fault: the model's size, the policy, a BPF program by itself, the engine, or the simulated system. */
+  fault: 'capacity' | 'policy' | 'program' | 'engine' | 'system';
   /** `other` is the task that the CPU of a starved one runs. */
   message(numbers: FailureNumbers, task: string, model: EncodedModel, other: string): string;
 }
@@ -84,6 +88,30 @@ const KINDS: Record<number, Kind> = {
     fault: 'policy',
     message: ({ cpu }, task) =>
       `${task} on CPU ${cpu} was inserted while it was queued already; a task is on one DSQ at a time`,
+  },
+  25: {
+    code: 'exit',
+    fault: 'program',
+    message: ({ text, detail }) =>
+      `the scheduler ended itself: ${text || 'without a message'}${detail === 0n ? '' : ` (exit code ${detail})`}`,
+  },
+  26: {
+    code: 'violation',
+    fault: 'program',
+    message: ({ detail }) => `the scheduler broke a rule of BPF (${detail})`,
+  },
+  27: {
+    code: 'kfunc',
+    fault: 'policy',
+    message: ({ cpu, detail }, task) => ruleText(task, cpu, Number(detail & 255n), detail >> 8n),
+  },
+  28: {
+    code: 'callback',
+    fault: 'program',
+    message: ({ cpu, detail }, task) => {
+      const of = task === 'no task' ? '' : ` for ${task}`;
+      return `the scheduler's ${opName(cpu)}()${of} returned ${BigInt.asIntN(32, detail)}`;
+    },
   },
   40: { code: 'conservation', fault: 'engine', message: () => 'arrived ≠ completed + dropped + in system' },
   41: {
@@ -164,8 +192,13 @@ export function failureError(
 ): VtimeError {
   const { kind, code, message } = describe(numbers, model, waits);
   if (kind?.fault === 'capacity') return new VtimeError(`capacity_${code}`, message);
+  if (kind?.fault === 'program') {
+    const file = model.bpf?.file.path;
+    return new SimulationError(`bpf_${code}`, message, file === undefined ? {} : { file });
+  }
   if (kind?.fault === 'policy') {
-    const { name } = model.config.policy;
+    const { policy } = model.config;
+    const name = policy.name === 'bpf' ? policy.object : policy.name;
     return new SimulationError(
       `policy_${code}`,
       `the policy ${name} breaks a rule of the kernel: ${message}`,

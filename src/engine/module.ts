@@ -45,6 +45,7 @@ export interface EngineExports extends Record<string, unknown> {
   bpfReserve(bytes: number): number;
   bpfRegion(headersEnd: number, writeLow: number, writeHigh: number): void;
   bpfHeap(low: number, high: number, tables: number): void;
+  bpfMapping(map: number): void;
   bpfOp(op: number, slot: number): void;
   bpfViolation(): number;
   bpfViolationSite(): number;

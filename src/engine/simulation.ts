@@ -1,5 +1,7 @@
 // One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
 
+import { placePolicy } from '../bpf/policy.js';
+import { exitMessage, violationError } from '../bpf/runtime.js';
 import { AbortedError, EngineError, VtimeError } from '../errors.js';
 import * as abi from './abi.js';
 import { ArrivalFeed } from './arrival-feed.js';
@@ -54,6 +56,13 @@ export class Simulation {
   constructor(model: EncodedModel) {
     this.model = model;
     this.#engine = instantiate(loadEngine());
+    if (model.bpf !== undefined) {
+      placePolicy(
+        this.#engine,
+        model.bpf,
+        model.classes.map(({ name }) => name),
+      );
+    }
     const address = this.#engine.place(model.image.length) >>> 0;
     if (address === 0) throw new EngineError('engine_memory', 'no memory for the model');
     new Uint8Array(this.#engine.memory.buffer).set(model.image, address);
@@ -108,6 +117,7 @@ export class Simulation {
       detail: BigInt.asUintN(64, this.#engine.failureNumber()),
       dsq: this.#engine.failureDsqIndex() >>> 0,
       other: this.#engine.failureOtherSlot() >>> 0,
+      ...(this.model.bpf === undefined ? {} : { text: exitMessage(this.#engine) }),
     };
   }
 
@@ -181,14 +191,15 @@ export class Simulation {
     throw failureError(this.failure!, this.model, this.waits());
   }
 
-  /** A trap is an engine error, never an uncaught exception. */
+  /** A trap is a BPF program's violation or an engine error, never an uncaught exception. */
   #guard<T>(action: () => T): T {
     try {
       return action();
     } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError)
-        throw new EngineError('engine_trap', `the engine trapped: ${error.message}`);
-      throw error;
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      const { bpf } = this.model;
+      const violation = bpf === undefined ? undefined : violationError(this.#engine, bpf.scheduler);
+      throw violation ?? new EngineError('engine_trap', `the engine trapped: ${error.message}`);
     }
   }
 }

@@ -4,6 +4,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readObject } from '../bpf/runtime.js';
 import { canonicalJson, configIdentity, isPath, renameFiles } from '../config/canonical.js';
 import { machineOf } from '../config/resolve.js';
 import type { Config, ResolvedConfig } from '../config/schema.js';
@@ -21,7 +22,7 @@ import { type InputHash, STORE_VERSION } from './store.js';
 
 const BUNDLED_PROFILES = new URL('../../../data/profiles/functions.json', import.meta.url);
 /** The host's share of a simulation: what these folders compile to decides results as the engine does. */
-const MODEL_FOLDERS = ['config', 'engine', 'trace'];
+const MODEL_FOLDERS = ['bpf', 'config', 'engine', 'trace'];
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -98,6 +99,10 @@ export class Inputs {
         ),
       },
     ];
+    if (config.policy.name === 'bpf') {
+      const { path, sha256 } = readObject(config.policy.object);
+      hashes.push({ kind: 'object', file: basename(path), sha256 });
+    }
     for (const { times } of arrivals) {
       if (times !== undefined) hashes.push(await this.#trace('times', times));
     }

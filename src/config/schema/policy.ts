@@ -4,13 +4,31 @@ import { count, cpuList, duration, flag, oneOf, positiveDuration, section, show 
 
 const slice = positiveDuration.prefault('3ms').describe('Longest time on a CPU while others wait.');
 
-const domains = z
+const domainsGiven = z
   .union([count(1, 512), z.array(cpuList).min(1, { error: 'expected at least one list of CPUs' })], {
     error: (issue) =>
       `expected a number of domains or lists of CPUs like ["0-23", "24-47"], got ${show(issue.input)}`,
   })
-  .default(1)
   .describe("Equal shares of the machine by number, or each domain's CPUs.");
+const domains = domainsGiven.default(1);
+
+/** What a BPF object's global variable is set to; a list sets an array from its first element. */
+type SettingValue = number | boolean | string | SettingValue[];
+const settingValue: z.ZodType<SettingValue, SettingValue> = z.lazy(() =>
+  z.union([z.number(), z.boolean(), z.string(), z.array(settingValue)], {
+    error: (issue) =>
+      `expected a number, a time like "3ms", true, false or a list of these, got ${show(issue.input)}`,
+  }),
+);
+
+/** SCX_OPS_ flags that a loader can add; those of the object hold in any case. */
+const OPS_FLAGS = [
+  'KEEP_BUILTIN_IDLE',
+  'ENQ_LAST',
+  'ENQ_EXITING',
+  'SWITCH_PARTIAL',
+  'ENQ_MIGRATION_DISABLED',
+] as const;
 
 const resetEvery = count(1, 0xffffffff).default(10);
 
@@ -120,6 +138,37 @@ const policies = {
   'processor-sharing': section({ name: z.literal('processor-sharing') }).describe(
     'Egalitarian processor sharing without slices: all tasks at once, cgroups by their shares. For ideal machines.',
   ),
+  bpf: section({
+    name: z.literal('bpf').default('bpf'),
+    object: z
+      .string({
+        error: (issue) =>
+          `${issue.input === undefined ? 'missing; ' : ''}expected the file of a BPF object, got ${show(issue.input)}`,
+      })
+      .describe('File that clang has compiled for BPF, like "my.bpf.o".'),
+    scheduler: z.string().optional().describe('Name of the one meant in an object with several.'),
+    rodata: z
+      .record(z.string(), settingValue)
+      .default({})
+      .describe('Global variables by name, set before it is loaded; "3ms" if the name ends in its unit.'),
+    arrays: z
+      .record(z.string(), count(1, 1 << 22))
+      .default({})
+      .describe(
+        'Elements of arrays that are alone in their section. Default: the CPUs, if declared with one.',
+      ),
+    maps: z
+      .record(z.string(), section({ max_entries: count(1, 0x7fffffff) }))
+      .default({})
+      .describe('Capacities of its maps by name.'),
+    flags: z
+      .array(z.enum(OPS_FLAGS))
+      .default([])
+      .describe('SCX_OPS_ flags beside those that the object has.'),
+    domains: domainsGiven
+      .optional()
+      .describe('Groups of CPUs, for objects with maps gMap and cMap and a variable nr_groups.'),
+  }).describe('A sched_ext scheduler as a compiled BPF object.'),
   sfs: section({
     name: z.literal('sfs'),
     slice: slice.describe('Slice of the fair level.'),
@@ -173,6 +222,7 @@ const policyObject = z.discriminatedUnion(
     policies['shortest-remaining'],
     policies['service-order'],
     policies['processor-sharing'],
+    policies.bpf,
     policies.sfs,
   ],
   {
@@ -183,8 +233,18 @@ const policyObject = z.discriminatedUnion(
   },
 );
 
-/** "domains:8" names a policy and its number of domains. */
+/** A mapping with the key `object` means a BPF object without saying so. */
+const policyMapping = z
+  .transform((given: z.input<typeof policyObject>) =>
+    typeof given === 'object' && given !== null && 'object' in given && !('name' in given)
+      ? Object.assign({ name: 'bpf' as const }, given)
+      : given,
+  )
+  .pipe(policyObject);
+
+/** "domains:8" names a policy and its number of domains, "my.bpf.o" a BPF object. */
 const shorthand = z.string().transform((text, context) => {
+  if (text.endsWith('.o')) return policyObject.parse({ name: 'bpf', object: text });
   const [name, argument, ...rest] = text.split(':');
   const fail = (message: string) => {
     context.addIssue({ code: 'custom', message, input: text });
@@ -201,7 +261,7 @@ const shorthand = z.string().transform((text, context) => {
   return parsed.success ? parsed.data : fail(`"${text}": ${parsed.error.issues[0].message}`);
 });
 
-export const policy = z.union([shorthand, policyObject], {
+export const policy = z.union([shorthand, policyMapping], {
   error: (issue) => `expected the name of a policy or a mapping, got ${show(issue.input)}`,
 });
 export type Policy = z.output<typeof policy>;
@@ -217,7 +277,11 @@ export function describePolicies(): PolicyDescription[] {
   return POLICY_NAMES.map((name) => {
     const schema = z.toJSONSchema(policies[name], { io: 'input' });
     const parameters = Object.entries(schema.properties ?? {}).filter(([key]) => key !== 'name');
-    const defaults: Record<string, unknown> = policyObject.parse({ name });
+    const needed = name === 'bpf' ? { object: '' } : {};
+    const defaults: Record<string, unknown> = {
+      ...policyObject.parse({ name, ...needed }),
+      object: undefined,
+    };
     return {
       name,
       description: schema.description ?? '',
