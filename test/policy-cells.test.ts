@@ -12,7 +12,7 @@ function cell(name: (typeof POLICY_NAMES)[number], minutes: string): ConfigInput
   const domains = parameters.some((parameter) => parameter.name === 'domains') ? ':8' : '';
   return {
     machine: name === 'processor-sharing' ? 'ideal-48' : 'xeon-8160-2s',
-    policy: `${name}${domains}`,
+    policy: name === 'bpf' ? { object: 'bpf/objects/domains.bpf.o', domains: 8 } : `${name}${domains}`,
     workload: {
       serverless: {
         trace: 'azure2019-28',

@@ -139,7 +139,7 @@ const policies = {
     'Egalitarian processor sharing without slices: all tasks at once, cgroups by their shares. For ideal machines.',
   ),
   bpf: section({
-    name: z.literal('bpf').default('bpf'),
+    name: z.literal('bpf'),
     object: z
       .string({
         error: (issue) =>
@@ -233,12 +233,17 @@ const policyObject = z.discriminatedUnion(
   },
 );
 
+type NamedPolicy = z.input<typeof policyObject>;
+type ObjectPolicy = Omit<z.input<typeof policies.bpf>, 'name'>;
+
+const isObjectPolicy = (given: NamedPolicy | ObjectPolicy): given is ObjectPolicy =>
+  typeof given === 'object' && given !== null && 'object' in given && !('name' in given);
+
 /** A mapping with the key `object` means a BPF object without saying so. */
 const policyMapping = z
-  .transform((given: z.input<typeof policyObject>) =>
-    typeof given === 'object' && given !== null && 'object' in given && !('name' in given)
-      ? Object.assign({ name: 'bpf' as const }, given)
-      : given,
+  .transform(
+    (given: NamedPolicy | ObjectPolicy): NamedPolicy =>
+      isObjectPolicy(given) ? { name: 'bpf', ...given } : given,
   )
   .pipe(policyObject);
 
