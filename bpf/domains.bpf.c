@@ -138,6 +138,14 @@ static __always_inline u32 group_of(struct task_struct *p)
 	return group && *group < nr_groups ? *group : NONE;
 }
 
+/* A CPU outside all domains serves domain 0, as coded. */
+static __always_inline u32 own_domain(s32 cpu)
+{
+	u32 own = *(volatile u32 *)&cpu_domain[CPU_INDEX(cpu)];
+
+	return own ? own - 1 : 0;
+}
+
 /* Kicks every idle CPU of a mask; NULL: of the machine. */
 static void kick_idle_cpus(const struct cpumask *cpus, s32 pid)
 {
@@ -272,12 +280,18 @@ OPS2(void, domains_enqueue, struct task_struct *, p, u64, enq_flags)
 
 /* ---- dispatch ---- */
 
-/* Domains -1, +1, -2, +2, ... */
-static __always_inline void steal_from_neighbours(s32 cpu, u32 own, u32 reach)
+/*
+ * Domains -1, +1, -2, +2, ... The CPU's own is read anew each time, for the verifier: what it learnt about it in one round
+ * would make every round another state.
+ */
+static __always_inline void steal_from_neighbours(s32 cpu, u32 reach)
 {
 	for (u32 distance = 1; distance < MAX_GROUPS && distance <= reach; distance++) {
+		u32 own = own_domain(cpu);
+
 		if (own >= distance && move_to_local(cpu, own - distance))
 			return;
+		own = own_domain(cpu);
 		if (own + distance < nr_groups && move_to_local(cpu, own + distance))
 			return;
 	}
@@ -285,25 +299,22 @@ static __always_inline void steal_from_neighbours(s32 cpu, u32 own, u32 reach)
 
 OPS2(void, domains_dispatch, s32, cpu, struct task_struct *, prev)
 {
-	u32 own = cpu_domain[CPU_INDEX(cpu)] - 1;
+	bool mapped = cpu_domain[CPU_INDEX(cpu)] != 0;
 
 	record_dispatch(cpu, prev);
 	if (as_coded) {
-		/* A CPU outside all domains serves domain 0. */
-		if (own == NONE)
-			own = 0;
-		if (!move_to_local(cpu, own))
-			steal_from_neighbours(cpu, own, STEAL_REACH);
+		if (!move_to_local(cpu, own_domain(cpu)))
+			steal_from_neighbours(cpu, STEAL_REACH);
 		move_to_local(cpu, CPU_DSQ(cpu));
 		move_to_local(cpu, GLOBAL_DSQ);
 		return;
 	}
-	if (own != NONE && move_to_local(cpu, own))
+	if (mapped && move_to_local(cpu, own_domain(cpu)))
 		return;
 	if (move_to_local(cpu, GLOBAL_DSQ))
 		return;
-	if (steal && own != NONE)
-		steal_from_neighbours(cpu, own, nr_groups - 1);
+	if (steal && mapped)
+		steal_from_neighbours(cpu, nr_groups - 1);
 }
 
 /* ---- accounting ---- */
@@ -420,18 +431,23 @@ OPS1(void, domains_enable, struct task_struct *, p)
 /* Wakes idle CPUs of domains where tasks wait: what ENQ_LAST left behind. */
 static int heartbeat(void *map, u32 *key, struct heartbeat *value)
 {
+	struct bpf_iter_num groups;
+	int *next;
+
 	record(VTIME_TIMER, bpf_ktime_get_ns());
 	for (u32 cpu = 0; cpu < MAX_CPUS && cpu < nr_cpu_ids; cpu++) {
 		if (scx_bpf_dsq_nr_queued(CPU_DSQ(cpu)))
 			kick(cpu, SCX_KICK_IDLE, 0);
 	}
-	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups; group++) {
-		u32 index = group;
-		struct domain *domain = bpf_map_lookup_elem(&domain_map, &index);
+	bpf_iter_num_new(&groups, 0, nr_groups);
+	while ((next = bpf_iter_num_next(&groups))) {
+		u32 group = *next;
+		struct domain *domain = bpf_map_lookup_elem(&domain_map, &group);
 
 		if (domain && scx_bpf_dsq_nr_queued(group))
 			kick_idle_cpus((const struct cpumask *)domain->cpus, 0);
 	}
+	bpf_iter_num_destroy(&groups);
 	bpf_timer_start(&value->timer, heartbeat_ns, 0);
 	return 0;
 }
@@ -471,13 +487,17 @@ static s32 domain_init(u32 group)
 
 OPS0(s32, domains_init)
 {
+	struct bpf_iter_num groups;
+	int *next;
 	u32 key = 0;
 	s32 err = 0;
 
 	if (!machine_is_known() || nr_groups > MAX_GROUPS)
 		return -EINVAL;
-	for (u32 group = 0; group < MAX_GROUPS && group < nr_groups && !err; group++)
-		err = domain_init(group);
+	bpf_iter_num_new(&groups, 0, nr_groups);
+	while (!err && (next = bpf_iter_num_next(&groups)))
+		err = domain_init(*next);
+	bpf_iter_num_destroy(&groups);
 	if (!err)
 		err = scx_bpf_create_dsq(GLOBAL_DSQ, -1);
 	if (as_coded) {

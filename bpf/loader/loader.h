@@ -31,6 +31,12 @@ void constants_fill(struct bpf_object *object);
  */
 struct bpf_map *variable_find(struct bpf_object *object, const char *section, const char *name, uint32_t *offset, uint32_t *bytes);
 
+/*
+ * Copies a variable as it is now in the kernel (libbpf's own image of a data section is that of before loading). False if
+ * the object has none of this name and size.
+ */
+bool variable_read(struct bpf_object *object, const char *section, const char *name, void *value, uint32_t bytes);
+
 struct recording;
 
 /* NULL if the object does not record. Writes to `path` (a file or a character device). */

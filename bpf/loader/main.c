@@ -42,13 +42,10 @@ static void usage(void)
 	      "[--pin DIR] [-- COMMAND...]");
 }
 
-static const struct exit_info *exit_info_of(struct bpf_object *object)
+/* Whether the kernel has ended the scheduler; false if the object does not tell. */
+static bool has_ended(struct bpf_object *object, struct exit_info *info)
 {
-	struct bpf_map *map = bpf_object__find_map_by_name(object, ".data.exit_info");
-	size_t size;
-	void *data = map ? bpf_map__initial_value(map, &size) : NULL;
-
-	return data && size >= sizeof(struct exit_info) ? data : NULL;
+	return variable_read(object, ".data.exit_info", "exit_info", info, sizeof(*info)) && info->kind;
 }
 
 static pid_t start(char **command)
@@ -70,8 +67,9 @@ static pid_t start(char **command)
 }
 
 /* Waits for the end; returns the status of the command. */
-static int wait_for_end(struct recording *recording, const struct exit_info *ended, pid_t command, sigset_t *signals, long drain_ms)
+static int wait_for_end(struct recording *recording, struct bpf_object *object, pid_t command, sigset_t *signals, long drain_ms)
 {
+	struct exit_info info;
 	struct timespec period = { drain_ms ? drain_ms / 1000 : 1, drain_ms % 1000 * 1000000 };
 	int status = 0;
 
@@ -85,7 +83,7 @@ static int wait_for_end(struct recording *recording, const struct exit_info *end
 		}
 		if (signal == SIGCHLD && command && waitpid(command, &status, WNOHANG) == command)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-		if (ended && ended->kind) {
+		if (has_ended(object, &info)) {
 			if (command)
 				kill(command, SIGTERM);
 			return 0;
@@ -156,7 +154,6 @@ int main(int argc, char **argv)
 	if (pin && bpf_object__pin_maps(object, pin))
 		fatal("cannot pin the maps in %s: %s", pin, strerror(errno));
 	struct recording *recording = record ? recording_open(object, record) : NULL;
-	const struct exit_info *ended = exit_info_of(object);
 
 	struct bpf_link *link = bpf_map__attach_struct_ops(ops);
 
@@ -166,10 +163,11 @@ int main(int argc, char **argv)
 	}
 	printf("attached %s\n", bpf_map__name(ops));
 	fflush(stdout);
-	status = wait_for_end(recording, ended, command ? start(command) : 0, &signals, drain_ms);
+	status = wait_for_end(recording, object, command ? start(command) : 0, &signals, drain_ms);
 
 	/* ops.exit() fills exit_info also for an orderly end. */
-	bool ejected = ended && ended->kind;
+	struct exit_info info;
+	bool ejected = has_ended(object, &info);
 
 	bpf_link__destroy(link);
 	if (pin)
@@ -177,8 +175,8 @@ int main(int argc, char **argv)
 	if (recording_close(recording, object))
 		status = status ? status : 1;
 	if (ejected) {
-		fprintf(stderr, "vtime-load: the kernel ejected the scheduler: %s%s%s\n", ended->reason, *ended->message ? ": " : "",
-			ended->message);
+		fprintf(stderr, "vtime-load: the kernel ejected the scheduler: %s%s%s\n", info.reason, *info.message ? ": " : "",
+			info.message);
 		status = 1;
 	}
 	bpf_object__close(object);

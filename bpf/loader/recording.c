@@ -98,28 +98,16 @@ void recording_drain(struct recording *recording)
 		ring_buffer__consume(recording->ring);
 }
 
-static uint64_t dropped_records(struct bpf_object *object)
-{
-	uint32_t offset, bytes;
-	struct bpf_map *map = variable_find(object, ".bss", "records_dropped", &offset, &bytes);
-	size_t size;
-	char *data = map ? bpf_map__initial_value(map, &size) : NULL;
-	uint64_t dropped = 0;
-
-	if (data)
-		memcpy(&dropped, data + offset, sizeof(dropped));
-	return dropped;
-}
-
 uint64_t recording_close(struct recording *recording, struct bpf_object *object)
 {
-	uint64_t dropped;
+	uint64_t dropped = 0;
 
 	if (!recording)
 		return 0;
 	recording_drain(recording);
 	put(recording, recording->buffer, recording->used);
-	dropped = dropped_records(object);
+	if (!variable_read(object, ".bss", "records_dropped", &dropped, sizeof(dropped)))
+		fatal("the object does not count records that found no room (records_dropped)");
 	if (recording->seeks) {
 		lseek(recording->fd, 0, SEEK_SET);
 		put_header(recording, recording->count, dropped);

@@ -3,6 +3,7 @@
 #include "loader.h"
 
 #include <bpf/btf.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct bpf_map *variable_find(struct bpf_object *object, const char *section, const char *name, uint32_t *offset, uint32_t *bytes)
@@ -27,6 +28,24 @@ struct bpf_map *variable_find(struct bpf_object *object, const char *section, co
 				return map;
 	}
 	return NULL;
+}
+
+bool variable_read(struct bpf_object *object, const char *section, const char *name, void *value, uint32_t bytes)
+{
+	uint32_t offset, size, key = 0;
+	struct bpf_map *map = variable_find(object, section, name, &offset, &size);
+	bool read = false;
+	char *data;
+
+	if (!map || size != bytes)
+		return false;
+	data = malloc(bpf_map__value_size(map));
+	if (data && !bpf_map__lookup_elem(map, &key, sizeof(key), data, bpf_map__value_size(map), 0)) {
+		memcpy(value, data + offset, bytes);
+		read = true;
+	}
+	free(data);
+	return read;
 }
 
 /* Value of an enumerator in the kernel's BTF. */
