@@ -12,7 +12,8 @@ import type { ConfigInput, ResolvedConfig } from '../../src/config/schema.js';
 import * as abi from '../../src/engine/abi.js';
 import { encode } from '../../src/engine/encode.js';
 import { Simulation } from '../../src/engine/simulation.js';
-import { type Decision, Kernel, type KernelConfig, type Outcome } from './kernel.js';
+import { Kernel } from './kernel.js';
+import type { Decision, KernelConfig, Outcome } from './kernel-config.js';
 import { stepsOf } from './program.js';
 import type { Dsq, Task } from './task.js';
 

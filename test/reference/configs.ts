@@ -2,7 +2,7 @@
 // instant.
 
 import fc from 'fast-check';
-import type { KernelConfig, TaskConfig } from './kernel.js';
+import type { KernelConfig, TaskConfig } from './kernel-config.js';
 import type { PolicyConfig } from './policies.js';
 import type { Operation, Program } from './program.js';
 

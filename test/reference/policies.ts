@@ -1,6 +1,6 @@
 // The policies of the reference model, from the rules in words: what each does at a sched_ext callback.
 
-import type { Kernel } from './kernel.js';
+import type { Queueing } from './queueing.js';
 import { allowed, Dsq, type Task } from './task.js';
 
 export interface Policy {
@@ -31,14 +31,14 @@ export type PolicyConfig = { slice: number } & (
 );
 
 /** Takes an idle CPU, the previous one first; the task then goes there directly. */
-function takeIdle(kernel: Kernel, task: Task, prev: number, slice: number): number {
+function takeIdle(kernel: Queueing, task: Task, prev: number, slice: number): number {
   const cpu = kernel.takeIdleNear(task, prev);
   if (cpu === undefined) return prev;
   kernel.insertDirect(task, cpu, slice);
   return cpu;
 }
 
-function globalFifo(kernel: Kernel, config: PolicyConfig & { name: 'global-fifo' }): Policy {
+function globalFifo(kernel: Queueing, config: PolicyConfig & { name: 'global-fifo' }): Policy {
   const queue = new Dsq();
   const { slice } = config;
   return {
@@ -55,7 +55,7 @@ function globalFifo(kernel: Kernel, config: PolicyConfig & { name: 'global-fifo'
   };
 }
 
-function percpuFifo(kernel: Kernel, config: PolicyConfig & { name: 'percpu-fifo' }): Policy {
+function percpuFifo(kernel: Queueing, config: PolicyConfig & { name: 'percpu-fifo' }): Policy {
   let turn = 0;
   const { slice, place } = config;
   return {
@@ -74,7 +74,7 @@ function percpuFifo(kernel: Kernel, config: PolicyConfig & { name: 'percpu-fifo'
 }
 
 /** Scheduling domains as the paper says. The queue behind the domains' is the global one, of tasks in no domain. */
-function domains(kernel: Kernel, config: PolicyConfig & { name: 'domains' }): Policy {
+function domains(kernel: Queueing, config: PolicyConfig & { name: 'domains' }): Policy {
   const k = config.domains.length;
   const queues = Array.from({ length: k + 1 }, () => new Dsq());
   const all = kernel.cpus.map(({ id }) => id);
@@ -118,7 +118,7 @@ function domains(kernel: Kernel, config: PolicyConfig & { name: 'domains' }): Po
   };
 }
 
-function weightedVtime(kernel: Kernel, config: PolicyConfig & { name: 'weighted-vtime' }): Policy {
+function weightedVtime(kernel: Queueing, config: PolicyConfig & { name: 'weighted-vtime' }): Policy {
   const queues = config.domains.map(() => new Dsq());
   /** Largest vtime that has begun to run in each domain. */
   const vtimeNow = config.domains.map(() => 0n);
@@ -195,7 +195,7 @@ function weightedVtime(kernel: Kernel, config: PolicyConfig & { name: 'weighted-
   };
 }
 
-export function policyOf(kernel: Kernel, config: PolicyConfig): Policy {
+export function policyOf(kernel: Queueing, config: PolicyConfig): Policy {
   switch (config.name) {
     case 'global-fifo':
       return globalFifo(kernel, config);
