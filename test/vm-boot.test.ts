@@ -11,7 +11,7 @@ const guest = (script: string, more: Partial<BootOptions> = {}) =>
     emulator: { command: '/bin/sh', prefix: ['-c', script, 'qemu'], version: '0' },
     kernel: { release: '7.3', image: 'vmlinuz', config: 'config', modules: [] },
     initramfs: new Uint8Array([1, 2, 3]),
-    cpus: 1,
+    cpus: [{ package: 0, node: 0 }],
     memory_mb: 64,
     exact: true,
     timeout_ms: 20_000,

@@ -4,6 +4,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emulatorArguments, lastLines } from '../src/bpf/vm/boot.js';
 import { mirrorOf } from '../src/bpf/vm/packages.js';
+import { evenMemory, topologyArguments } from '../src/bpf/vm/topology.js';
 
 test('the first stanza of a deb822 file that is not the security suite', () => {
   const text = [
@@ -45,7 +46,7 @@ test('the exact mode ties nothing in the guest to the time of the host', () => {
     emulator: { command: 'qemu', prefix: [], version: '10' },
     kernel: { release: '7.3', image: 'vmlinuz', config: 'config', modules: [] },
     initramfs: new Uint8Array(),
-    cpus: 4,
+    cpus: Array.from({ length: 4 }, () => ({ package: 0, node: 0 })),
     memory_mb: 512,
     timeout_ms: 1000,
   };
@@ -58,6 +59,26 @@ test('the exact mode ties nothing in the guest to the time of the host', () => {
   const fast = emulatorArguments({ ...options, exact: false }).join(' ');
   assert.match(fast, 'thread=multi');
   assert.not.match(fast, 'icount');
+});
+
+test('packages and nodes of the machine become those of the guest', () => {
+  const places = (nodes: number, perNode: number, packages = nodes) =>
+    Array.from({ length: nodes * perNode }, (_, cpu) => {
+      const node = Math.floor(cpu / perNode);
+      return { node, package: packages === nodes ? node : 0 };
+    });
+  assert.equal(topologyArguments(places(1, 4), 512), ['-smp', '4']);
+  assert.equal(topologyArguments(places(2, 2), 512), [
+    ...['-smp', '4,sockets=2,dies=1,cores=2,threads=1'],
+    ...['-object', 'memory-backend-ram,id=memory0,size=256M'],
+    ...['-numa', 'node,nodeid=0,memdev=memory0,cpus=0-1'],
+    ...['-object', 'memory-backend-ram,id=memory1,size=256M'],
+    ...['-numa', 'node,nodeid=1,memdev=memory1,cpus=2-3'],
+  ]);
+  // 1184 MB for three nodes: 394.67 MB each, rounded up.
+  assert.is(evenMemory(places(3, 2), 1184), 3 * 395);
+  const uneven = [0, 0, 1].map((number) => ({ package: number, node: number }));
+  assert.throws(() => topologyArguments(uneven, 512), /packages of the machine profile/);
 });
 
 test('the last lines of a console, without what a terminal would obey', () => {

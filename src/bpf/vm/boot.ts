@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { parseCpuList } from '../../config/units.js';
 import { AbortedError, SimulationError } from '../../errors.js';
 import type { Emulator, Kernel } from './packages.js';
+import { type CpuPlace, topologyArguments } from './topology.js';
 
 /** One guest instruction takes 2^1 ns. `shift=auto` and ioeventfd would tie the guest to the host's time. */
 const EXACT = [
@@ -39,7 +40,8 @@ export interface BootOptions {
   emulator: Emulator;
   kernel: Kernel;
   initramfs: Uint8Array;
-  cpus: number;
+  cpus: readonly CpuPlace[];
+  /** Divides evenly among the nodes. */
   memory_mb: number;
   /** Repeatable, on one thread of the host; otherwise as fast as it goes. */
   exact: boolean;
@@ -61,7 +63,8 @@ export interface BootResult {
 export function emulatorArguments({ cpus, memory_mb, exact, kernel }: BootOptions): string[] {
   return [
     ...(exact ? EXACT : FAST),
-    ...['-seed', '1', '-cpu', 'max', '-smp', String(cpus), '-m', `${memory_mb}M`],
+    ...['-seed', '1', '-cpu', 'max', '-m', `${memory_mb}M`],
+    ...topologyArguments(cpus, memory_mb),
     ...['-kernel', kernel.image, '-initrd', 'initramfs'],
     ...['-append', 'console=ttyS0 nokaslr panic=-1 quiet noautogroup'],
     ...['-nodefaults', '-no-user-config', '-nographic', '-no-reboot', '-monitor', 'none'],

@@ -3,12 +3,13 @@
 import type { ResolvedConfig } from '../../config/schema.js';
 import { VtimeError } from '../../errors.js';
 import { twinOf } from '../loader-input.js';
-import type { Recording } from '../recording/schema.js';
+import type { Recording, RecordingInfo } from '../recording/schema.js';
 import { boot, GuestError } from './boot.js';
 import { buildInitramfs } from './initramfs.js';
 import { prepareObserver } from './observers.js';
 import { cacheFolder, fetchEmulator, fetchKernel } from './packages.js';
 import { guestFiles, guestRun } from './port.js';
+import { evenMemory } from './topology.js';
 import { guestWorkload } from './workload.js';
 
 export interface RecordOptions {
@@ -73,8 +74,8 @@ export async function recordKernel(options: RecordOptions): Promise<Recorded> {
     emulator,
     kernel,
     initramfs: buildInitramfs({ busybox, kernel, workload, observer, exact, cache }),
-    cpus: workload.cpus,
-    memory_mb: MEMORY_MB + MEMORY_MB_PER_CPU * workload.cpus,
+    cpus: workload.places,
+    memory_mb: evenMemory(workload.places, MEMORY_MB + MEMORY_MB_PER_CPU * workload.cpus),
     exact,
     timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
     ...(signal && { signal }),
@@ -82,32 +83,41 @@ export async function recordKernel(options: RecordOptions): Promise<Recorded> {
   });
   if (!guest.console.includes('vtime: done')) throw new GuestError('the guest gave up', guest.console);
   const files = guestFiles(guest.port);
-  const text = (name: string) => Buffer.from(files.get(name) ?? []).toString('utf8');
   const { columns, length, dropped } = rows(files);
   if (dropped > 0) {
     throw new VtimeError('vm_dropped', `${dropped} events found no room in the guest's buffers`, {
       expected: 'a shorter workload',
     });
   }
-  const run = guestRun(text('tasks'));
-  const recording: Recording = {
-    info: {
-      kernel: text('release').trim(),
-      emulator: emulator.version,
-      mode: exact ? 'exact' : 'fast',
-      cpus: workload.cpus,
-      ...about,
-      features: text('features').trim(),
-      config,
-      tasks: run.tasks,
-      cgroups: workload.cgroups.map(({ path, domain = -1 }) => ({ path, domain })),
-      outcome: run.outcome,
-      start_ns: String(run.start_ns),
-      duration_ns: String(run.duration_ns),
-      dropped,
-    },
-    columns,
-    length,
+  const { kernel: release, features, ...run } = guestInfo(files);
+  const info: RecordingInfo = {
+    kernel: release,
+    emulator: emulator.version,
+    mode: exact ? 'exact' : 'fast',
+    cpus: workload.cpus,
+    ...about,
+    features,
+    config,
+    cgroups: workload.cgroups.map(({ path, domain = -1 }) => ({ path, domain })),
+    ...run,
+    dropped,
   };
+  const recording = { info, columns, length };
   return { recording, wall_ms: guest.wall_ms };
+}
+
+/** What the guest says about itself and about its run. */
+function guestInfo(
+  files: ReadonlyMap<string, Uint8Array>,
+): Pick<RecordingInfo, 'kernel' | 'features' | 'tasks' | 'outcome' | 'start_ns' | 'duration_ns'> {
+  const text = (name: string) => Buffer.from(files.get(name) ?? []).toString('utf8');
+  const { tasks, outcome, start_ns, duration_ns } = guestRun(text('tasks'));
+  return {
+    kernel: text('release').trim(),
+    features: text('features').trim(),
+    tasks,
+    outcome,
+    start_ns: String(start_ns),
+    duration_ns: String(duration_ns),
+  };
 }

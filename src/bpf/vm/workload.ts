@@ -18,6 +18,7 @@ import * as abi from '../../engine/abi.js';
 import { encode } from '../../engine/encode.js';
 import { readSections, type SectionPlace } from '../../engine/image.js';
 import { VtimeError } from '../../errors.js';
+import type { CpuPlace } from './topology.js';
 
 /** Longest name of a task in the kernel, without its final 0. */
 const COMM_LENGTH = 15;
@@ -74,6 +75,8 @@ export interface GuestWorkload {
   text: string;
   cgroups: GuestCgroup[];
   cpus: number;
+  /** Where the CPUs are, by number. */
+  places: readonly CpuPlace[];
   /** Names of the task templates by index. */
   templates: string[];
   /** 0: until the foreground has finished. */
@@ -247,6 +250,7 @@ export function guestWorkload(config: ResolvedConfig): GuestWorkload {
     text: `${lines.join('\n')}\n`,
     cgroups: [...cgroups.values()],
     cpus,
+    places: machine.cpus,
     templates: workload.tasks.map(({ name }) => name),
     horizon_ns,
   };
