@@ -3,7 +3,8 @@
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Governor, loadMachine } from '../src/config/machine.js';
+import { loadMachine } from '../src/config/machine.js';
+import type { Governor } from '../src/config/machine-profile.js';
 import { MS, S, TestMachine, US } from './support/machine.js';
 
 const xeon = (governor: Governor, name = 'xeon-8160-2s') =>

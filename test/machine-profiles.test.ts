@@ -2,7 +2,8 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadMachine, machineNames, packagePeakMw } from '../src/config/machine.js';
+import { loadMachine, packagePeakMw } from '../src/config/machine.js';
+import { machineNames } from '../src/config/machine-files.js';
 import { calibrate, limitTurboToTdp } from '../src/config/machine-power.js';
 import { VtimeError } from '../src/errors.js';
 import { TestMachine } from './support/machine.js';

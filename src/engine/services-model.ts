@@ -12,16 +12,10 @@ import {
   type ResolvedStage,
 } from '../services/resolved.js';
 import * as abi from './abi.js';
-import {
-  type EncodedModel,
-  encodeKernel,
-  encodeMachine,
-  encodePolicy,
-  encodeRun,
-  PARAMETERS_ABSENT,
-} from './encode.js';
+import { type EncodedModel, encodeKernel, encodeMachine, encodeRun, PARAMETERS_ABSENT } from './encode.js';
 import { buildImage, Section } from './image.js';
 import { Model } from './model.js';
+import { encodePolicy } from './policy.js';
 import { addTemplates, coresLeft, Domains, type Platform, platformOf } from './services-platform.js';
 import { addTimings } from './services-times.js';
 
