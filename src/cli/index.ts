@@ -13,6 +13,7 @@ import { servicesCommand } from './services.js';
 import { prepare, runAsCommand } from './shared.js';
 import { sweepCommand } from './sweep.js';
 import { traceCommand } from './trace.js';
+import { uqsimCommand } from './uqsim.js';
 
 function program(): Command {
   const vtime = new Command('vtime')
@@ -33,6 +34,7 @@ function program(): Command {
     policiesCommand(),
     selftestCommand(),
     servicesCommand(),
+    uqsimCommand(),
     kernelCommand(),
   ]) {
     vtime.addCommand(command);

@@ -36,7 +36,10 @@ function compareAt(point: PointSummary, at: ReferencePoint): Comparison {
   }
   const used = point.tiers.flatMap(({ name, utilisation }) => {
     const theirs = at.util[name];
-    return theirs === undefined || utilisation === undefined ? [] : [Math.abs(utilisation.mean - theirs)];
+    // The release does not count the cores of services without threads.
+    return theirs === undefined || utilisation === undefined || (theirs === 0 && utilisation.mean > 0.01)
+      ? []
+      : [Math.abs(utilisation.mean - theirs)];
   });
   return {
     load: point.load,

@@ -1,0 +1,94 @@
+// vtime uqsim: the experiments of the µqSim paper, here and now.
+
+import { writeFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { nearestName, VtimeError } from '../errors.js';
+import { Context } from '../uqsim/experiment.js';
+import { EXPERIMENTS } from '../uqsim/index.js';
+import { experimentsHtml, type Finished, verdictText } from '../uqsim/report.js';
+import { progressBar } from './progress.js';
+import { interruptible, type OutputOptions, workersOption } from './shared.js';
+
+interface UqsimOptions extends OutputOptions {
+  quick?: boolean;
+  only?: string;
+  out?: string;
+  workers?: number;
+}
+
+function chosen(only: string | undefined) {
+  if (only === undefined) return EXPERIMENTS;
+  const ids = EXPERIMENTS.map(({ id }) => id);
+  return only.split(',').map((name) => {
+    const experiment = EXPERIMENTS.find(({ id }) => id === name.trim());
+    if (experiment !== undefined) return experiment;
+    const near = nearestName(name, ids);
+    const expected = near === undefined ? ids.join(', ') : `perhaps "${near}"`;
+    throw new VtimeError('usage', `--only: there is no experiment "${name.trim()}"`, {
+      value: name,
+      expected,
+    });
+  });
+}
+
+async function uqsim(options: UqsimOptions): Promise<void> {
+  const { quick = false, workers, json, quiet, out } = options;
+  const experiments = chosen(options.only);
+  const bar = progressBar(quiet);
+  const finished: Finished[] = [];
+  let requests = 0;
+  await interruptible(async (signal) => {
+    const context = new Context({
+      quick,
+      workers,
+      signal,
+      onProgress: (done, events) => bar.update(done, events, experiments[finished.length]?.id ?? ''),
+    });
+    for (const experiment of experiments) {
+      const started = performance.now();
+      const result = await experiment.run(context);
+      const entry = { experiment, result, seconds: (performance.now() - started) / 1000 };
+      finished.push(entry);
+      if (!json) process.stdout.write(`${verdictText(entry)}\n`);
+    }
+    requests = context.requests;
+  }).finally(() => bar.stop());
+  const verdicts = finished.flatMap(({ result }) => result.verdicts);
+  const refuted = verdicts.filter(({ outcome }) => outcome === 'refuted').length;
+  if (json) {
+    const experimentsJson = finished.map(
+      ({ experiment: { id, title, source }, result: { verdicts: own, tables, text } }) => ({
+        id,
+        title,
+        source,
+        verdicts: own,
+        tables,
+        text,
+      }),
+    );
+    process.stdout.write(`${JSON.stringify({ quick, requests, experiments: experimentsJson }, null, 2)}\n`);
+  } else {
+    process.stdout.write(
+      `${verdicts.length - refuted} of ${verdicts.length} claims hold; ${requests.toLocaleString('en-US')} requests simulated\n`,
+    );
+  }
+  if (out !== undefined) {
+    writeFileSync(out, experimentsHtml(finished, quick, requests));
+    if (!quiet) process.stderr.write(`${out}\n`);
+  }
+  if (refuted > 0) process.exitCode = 1;
+}
+
+export function uqsimCommand(): Command {
+  return new Command('uqsim')
+    .description(
+      'run the experiments of the µqSim paper, with verdicts against the release’s results and closed forms',
+    )
+    .option('--quick', 'short runs: wider intervals, a minute or two')
+    .option('--only <ids>', `some of them: ${EXPERIMENTS.map(({ id }) => id).join(', ')}`)
+    .option('-o, --out <file>', 'HTML report with figures and tables')
+    .addOption(workersOption())
+    .option('--json', 'print verdicts and tables as JSON')
+    .option('--quiet', 'print nothing but results and errors')
+    .action(uqsim);
+}

@@ -1,0 +1,88 @@
+// What an experiment of `vtime uqsim` is: runs, and what they say about a claim.
+
+import type { Figure } from '../report/panels.js';
+import { loadServices } from '../services/load.js';
+import { planRuns, type RunOptions } from '../services/run/cells.js';
+import { runAll } from '../services/run/pool.js';
+import { type RunSummary, summariseRuns } from '../services/run/summary.js';
+import { type Services, type ServicesInput, servicesSchema } from '../services/schema.js';
+import { DATA } from './data.js';
+
+/** `fitted`: a parameter was chosen so that it comes out; `shown`: nothing in the sources to hold it against. */
+export type Outcome = 'confirmed' | 'refuted' | 'fitted' | 'shown';
+
+export interface Verdict {
+  claim: string;
+  found: string;
+  outcome: Outcome;
+}
+
+export interface ResultTable {
+  title?: string;
+  header: string[];
+  rows: string[][];
+  note?: string;
+}
+
+export interface ExperimentResult {
+  verdicts: Verdict[];
+  tables: ResultTable[];
+  figures: Figure[];
+  /** Paragraphs. */
+  text: string[];
+}
+
+export interface Experiment {
+  id: string;
+  title: string;
+  /** Of the paper. */
+  source: string;
+  run(context: Context): Promise<ExperimentResult>;
+}
+
+export interface ContextOptions {
+  quick: boolean;
+  workers?: number;
+  signal?: AbortSignal;
+  onProgress?: (done: number, events: number) => void;
+}
+
+export class Context {
+  readonly quick: boolean;
+  readonly #options: ContextOptions;
+  /** Requests simulated so far. */
+  requests = 0;
+
+  constructor(options: ContextOptions) {
+    this.quick = options.quick;
+    this.#options = options;
+  }
+
+  /** The first value in a quick run, the second in a full one. */
+  choose<Value>(quick: Value, full: Value): Value {
+    return this.quick ? quick : full;
+  }
+
+  /** A model of data/uqsim, as the reference was measured with: 320 connections, 65 µs everywhere. */
+  released(folder: string): Services {
+    return loadServices(`${DATA}/${folder}`);
+  }
+
+  model(input: ServicesInput): Services {
+    return servicesSchema.parse(input);
+  }
+
+  async run(services: Services, options: RunOptions): Promise<RunSummary> {
+    const plan = planRuns(services, options);
+    const models = plan.cells.map((cell) => cell.services);
+    const ran = await runAll(models, this.#options);
+    this.requests += ran.reduce((sum, { result }) => sum + result.arrived, 0);
+    return summariseRuns(plan, ran);
+  }
+}
+
+export const judged = (claim: string, found: string, holds: boolean): Verdict => ({
+  claim,
+  found,
+  outcome: holds ? 'confirmed' : 'refuted',
+});
