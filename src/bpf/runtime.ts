@@ -37,7 +37,8 @@ export interface Scheduler {
   ops: StructOps;
   region: Region;
   translation: Translation;
-  module: WebAssembly.Module;
+  /** A WebAssembly.Module, as in engine/module.ts. */
+  module: object;
 }
 
 const files = new Map<string, ObjectFile>();
@@ -147,7 +148,7 @@ export function placeScheduler(
   }
   for (const name of translation.helpers) imports[`bpf_helper_${name}`] = engine[`bpf_helper_${name}`];
   for (const name of translation.kfuncs) imports[`bpf_kfunc_${name}`] = engine[`bpf_kfunc_${name}`];
-  new WebAssembly.Instance(module, { engine: imports });
+  new WebAssembly.Instance(module as WebAssembly.Module, { engine: imports });
   for (const [op, index] of ops.callbacks) {
     if (Object.hasOwn(OP_NUMBERS, op)) engine.bpfOp(OP_NUMBERS[op], base + translation.table.indexOf(index));
   }
