@@ -90,9 +90,11 @@ export function enqueue(t: u32): void {
   }
   // The factor is 0 until the first judgement, and BPF divides by 0 to 0: the task keeps what is left of its slice.
   const factor = load<u32>(t, BUSY_FACTOR) as u64;
+  // The code asks after the insertion, which takes place only when enqueue() has returned: the task does not count yet.
+  const waiting = dsqNr(dsqUser(domain));
   dsqInsertByVtime(t, dsqUser(domain), factor == 0 ? 0 : slice / factor, vtime);
   const cpus = domainCpus(domain);
-  const isLong = dsqNr(dsqUser(domain)) > maskWeightAnd(cpus, maskAddress(0));
+  const isLong = waiting > maskWeightAnd(cpus, maskAddress(0));
   kickIdleCpus(isLong ? maskAddress(0) : cpus);
 }
 

@@ -17,6 +17,8 @@ export interface ConfigOptions {
   trace?: string;
   machine?: string;
   scheduler?: string;
+  /** Variables of a BPF object. */
+  rodata?: Record<string, unknown>;
   seed?: string;
   set?: Record<string, unknown>;
 }
@@ -26,22 +28,25 @@ export interface OutputOptions {
   quiet?: boolean;
 }
 
-export function assignment(text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> {
-  const at = text.indexOf('=');
-  if (at < 1) {
-    throw new VtimeError('usage', `--set ${text}`, {
-      value: text,
-      expected: 'path=value, like run.horizon=60s',
-    });
-  }
-  const path = text.slice(0, at);
-  try {
-    return { ...sofar, [path]: parse(text.slice(at + 1)) };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new VtimeError('usage', `--set ${path}: ${reason}`, { path, expected: 'a YAML value' });
-  }
+export /** Collects the values of an option that may be repeated: `name=value`, the value in YAML. */
+function collecting(option: string, example: string) {
+  return (text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> => {
+    const at = text.indexOf('=');
+    if (at < 1) {
+      throw new VtimeError('usage', `${option} ${text}`, { value: text, expected: example });
+    }
+    const path = text.slice(0, at);
+    try {
+      return { ...sofar, [path]: parse(text.slice(at + 1)) };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+      throw new VtimeError('usage', `${option} ${path}: ${reason}`, { path, expected: 'a YAML value' });
+    }
+  };
 }
+
+/** Of `--set`: config fields by path. */
+export const assignment = collecting('--set', 'path=value, like run.horizon=60s');
 
 export function withConfigOptions(command: Command): Command {
   return command
@@ -51,7 +56,15 @@ export function withConfigOptions(command: Command): Command {
       "trace in place of the config's: Arrow file, CSV folder, or a bundled one's name",
     )
     .option('--machine <name>', "machine profile in place of the config's, like ideal-4 or a JSON file")
-    .option('--scheduler <name[:k]>', "policy in place of the config's, like eevdf or domains:8")
+    .option(
+      '--scheduler <name[:k]>',
+      "policy in place of the config's, like eevdf, domains:8 or a BPF object my.bpf.o",
+    )
+    .addOption(
+      new Option('--rodata <name=value>', 'set a variable of the BPF object; may be repeated').argParser(
+        collecting('--rodata', 'name=value, like slice_ns=3ms'),
+      ),
+    )
     .option('--seed <n>', 'seed, or "random" to draw one')
     .addOption(
       new Option('--set <path=value>', 'set any config field; may be repeated').argParser(assignment),
@@ -73,15 +86,31 @@ export function workersOption(): Option {
 }
 
 /** The options' settings by config path, with the option that a mistake should name. */
-function settingsOf(options: ConfigOptions): { path: string; value: unknown; option: string }[] {
+function settingsOf(
+  options: ConfigOptions,
+  policy: Config['policy'],
+): { path: string; value: unknown; option: string }[] {
   const settings: { path: string; value: unknown; option: string }[] = [];
   const add = (option: string, path: string, value: unknown) => {
     if (value !== undefined) settings.push({ path, value, option });
   };
-  const { trace, machine, scheduler, seed } = options;
+  const { trace, machine, scheduler, rodata, seed } = options;
+  const isObject = scheduler?.endsWith('.o') ?? policy.name === 'bpf';
+  if (rodata !== undefined && !isObject) {
+    const name = scheduler ?? policy.name;
+    throw new VtimeError('usage', `--rodata: the policy ${name} is no BPF object`, {
+      expected: '--scheduler my.bpf.o, or such a policy in the config',
+    });
+  }
   add('--trace', 'workload.serverless.trace', trace);
   add('--machine', 'machine.profile', machine);
-  add('--scheduler', 'policy', scheduler);
+  if (rodata === undefined) {
+    add('--scheduler', 'policy', scheduler);
+  } else if (scheduler !== undefined) {
+    add('--scheduler', 'policy', { object: scheduler, rodata });
+  } else if (policy.name === 'bpf') {
+    add('--rodata', 'policy.rodata', { ...policy.rodata, ...rodata });
+  }
   add('--seed', 'seed', seed === undefined || !/^\d+$/.test(seed) ? seed : Number(seed));
   for (const [path, value] of Object.entries(options.set ?? {})) add('--set', path, value);
   return settings;
@@ -110,7 +139,7 @@ function refuseAxes(config: Config, settings: readonly { path: string; option: s
 /** The config of a file with the options' changes. Errors know the line of what the file says. */
 export function configWith(file: string, options: ConfigOptions): Config {
   const config = loadConfig(file);
-  const settings = settingsOf(options);
+  const settings = settingsOf(options, config.policy);
   if (settings.length === 0) return config;
   if (options.trace !== undefined && config.workload.serverless === undefined) {
     throw new VtimeError('usage', '--trace: the config has no serverless workload', { file });
