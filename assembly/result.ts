@@ -16,11 +16,14 @@ import {
   SECTION_HISTOGRAMS,
   SECTION_PACKAGE_RESULTS,
   SECTION_SUMMARY,
+  SECTION_SV_CLIENT_RESULTS,
+  SECTION_SV_EDGE_RESULTS,
   SECTION_SV_INTERVALS,
   SECTION_SV_RESULTS,
   SECTION_SV_SERIES,
   SVB_STRIDE,
   SECTION_SV_STEPS,
+  SVO_COUNT,
   SVR_COUNT,
   CLS_COUNT,
 } from './abi';
@@ -67,10 +70,11 @@ import { integrateRunnable } from './kernel/observe';
 import { CLASS_DEDICATED, STATE_FREE, TASK_CLASS, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
 import { takeWindow } from './kernel/watchdog';
 import { liveRequests, timeOfLiveRequests } from './services/call';
-import { instanceCount } from './services/load';
+import { edgeCount, instanceCount, serving } from './services/load';
 import { seriesLength, writeSeries } from './services/series';
 import { intervalRowBytes, intervalRows, intervalRowsAddress, monitorFinish } from './services/monitor';
-import { checkServices, stepRows, writeInstances, writeSteps } from './services/results';
+import { clientResults } from './services/request';
+import { checkServices, stepRows, writeEdges, writeInstances, writeSteps } from './services/results';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -132,7 +136,7 @@ function checkCpuTime(): void {
 }
 
 /** Most sections of a result image. */
-const RESULT_SECTIONS: u32 = 12;
+const RESULT_SECTIONS: u32 = 14;
 
 let image: usize = 0;
 let sections: u32 = 0;
@@ -164,7 +168,7 @@ export function writeResult(): usize {
   const frequencies = busyFrequencies();
   const series = instanceCount == 0 ? 0 : seriesLength;
   const bytes =
-    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + stepRows() * 16 + intervalRows() * intervalRowBytes() + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
+    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + stepRows() * 16 + SVO_COUNT * 8 + (serving ? edgeCount : 0) * 32 + intervalRows() * intervalRowBytes() + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
   image = arenaAllocate(bytes);
   if (image == 0) return 0;
   sections = 0;
@@ -177,6 +181,10 @@ export function writeResult(): usize {
   writeFrequencies(open(SECTION_FREQUENCY_RESULTS, frequencies, 16));
   writeHistograms(open(SECTION_HISTOGRAMS, used, 64), open(SECTION_BUCKETS, buckets, 16), classes);
   memory.copy(open(SECTION_SV_INTERVALS, intervalRows(), intervalRowBytes()), intervalRowsAddress(), intervalRows() * intervalRowBytes());
+  if (serving) {
+    memory.copy(open(SECTION_SV_CLIENT_RESULTS, SVO_COUNT, 8), clientResults, SVO_COUNT * 8);
+    writeEdges(open(SECTION_SV_EDGE_RESULTS, edgeCount, 32));
+  }
   writeSteps(open(SECTION_SV_STEPS, stepRows(), 16));
   writeInstances(open(SECTION_SV_RESULTS, instanceCount, SVR_COUNT * 8));
   if (series != 0) writeSeries(open(SECTION_SV_SERIES, series, SVB_STRIDE));

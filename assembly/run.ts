@@ -59,9 +59,10 @@ import { CLASS_DEDICATED, TASK_CLASS, TASK_CPU, TASK_WORK } from './kernel/task'
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { clientActive, onThought } from './services/client';
+import { onRetry, onTimeout, requestsPending } from './services/request';
 import { onServiceTimer } from './services/timer';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
-import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_SV_CLIENT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
+import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_SV_CLIENT, DELIVERY_SV_RETRY, DELIVERY_SV_TIMEOUT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
 import { rowsFull } from './workload/rows';
 import { onWorkerDelivery } from './workload/worker';
 
@@ -85,7 +86,7 @@ export function runInit(): void {
 // @ts-ignore: decorator
 @inline
 function drained(): bool {
-  return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0 && !clientActive;
+  return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0 && !clientActive && requestsPending == 0;
 }
 
 // @ts-ignore: decorator
@@ -235,5 +236,7 @@ function onDelivery(): void {
   else if (kind == DELIVERY_SERVER) onServer(a);
   else if (kind == DELIVERY_MACHINE) onMachineEvent(a);
   else if (kind == DELIVERY_SV_CLIENT) onThought();
+  else if (kind == DELIVERY_SV_TIMEOUT) onTimeout(a);
+  else if (kind == DELIVERY_SV_RETRY) onRetry(a);
   else onWorkerDelivery(kind, a);
 }

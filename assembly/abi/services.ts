@@ -175,6 +175,8 @@ export const SVN_START: u32 = 8;
 export const SVN_END: u32 = 12;
 /** u32 nodes that lead here */
 export const SVN_PARENTS: u32 = 16;
+/** u32 node until whose end no other call of the connection enters the service, NONE */
+export const SVN_HOLD: u32 = 32;
 /** u32 node where the thread goes on after a synchronous call, NONE = not synchronous */
 export const SVN_SYNC: u32 = 20;
 /** u32 first of the next nodes in SECTION_SV_LISTS, u32 number */
@@ -209,6 +211,17 @@ export const SVC_FAILING_LIST: u32 = 13;
 export const SVC_BUCKETS: u32 = 14;
 /** i64 gains in steps per relative error, 1/65536: proportional, integral, derivative */
 export const SVC_GAIN: u32 = 15;
+/** u64 the client gives up after this, ns; 0 = never. Most retries; backoff ns, factor on it from one to the next (fraction of 2^32), longest, 0 = no bound; share of it that is drawn (fraction of 2^32) */
+export const SVC_TIMEOUT_NS: u32 = 18;
+export const SVC_RETRIES: u32 = 19;
+export const SVC_BACKOFF_NS: u32 = 20;
+export const SVC_BACKOFF_FACTOR: u32 = 21;
+export const SVC_BACKOFF_LIMIT_NS: u32 = 22;
+export const SVC_JITTER: u32 = 23;
+/** u64 a connection that timed out is not there for so long, ns */
+export const SVC_RECONNECT_NS: u32 = 24;
+/** u64 1: latency counts from when a request was due, not from its last attempt */
+export const SVC_FROM_DUE: u32 = 25;
 export const SVC_COUNT: u32 = 32;
 
 /** Frequencies stay as they are. */
@@ -216,6 +229,13 @@ export const CONTROLLER_NONE: u32 = 0;
 /** µqSim's power management. */
 export const CONTROLLER_ALGORITHM_1: u32 = 1;
 export const CONTROLLER_PID: u32 = 2;
+
+// ---- connections between instances ----------------------------------------------------------------------
+
+/** Edges with a bound on what is under way, 16 B: u32 from (instance, NONE = client), u32 to, u32 most requests (0 = no bound), u32 1: one request a connection. */
+export const SECTION_SV_EDGES: u32 = 55;
+/** Instances of a service that an instance reaches, where not all, 16 B: u32 from, u32 service, u32 first of them in SECTION_SV_LISTS, u32 number. */
+export const SECTION_SV_REACH: u32 = 56;
 
 // ---- results --------------------------------------------------------------------------------------------
 
@@ -242,3 +262,13 @@ export const INTERVAL_RATE: u32 = 3;
 export const INTERVAL_TIERS: u32 = 4;
 /** Busy time of instances by frequency step, 16 B: u32 instance, u32 step, u64 ns. */
 export const SECTION_SV_STEPS: u32 = 113;
+
+/** The client, u64: requests, attempts, those that timed out, requests given up. */
+export const SECTION_SV_CLIENT_RESULTS: u32 = 114;
+export const SVO_REQUESTS: u32 = 0;
+export const SVO_ATTEMPTS: u32 = 1;
+export const SVO_TIMEOUTS: u32 = 2;
+export const SVO_GIVEN_UP: u32 = 3;
+export const SVO_COUNT: u32 = 4;
+/** Per edge of SECTION_SV_EDGES, 32 B u64: calls that took it, calls that waited for it, time they waited ns, most waiting at once. */
+export const SECTION_SV_EDGE_RESULTS: u32 = 115;

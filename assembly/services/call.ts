@@ -11,20 +11,23 @@
 //   24  u32 flags
 //   28  u16 path, u16 stage
 //
-// A join (node with NODE_JOINS) keeps a call record of its own in the request's list until all calls have come.
+// A join (node with NODE_JOINS) keeps a call record of its own in the request's list until all calls have come; so does a
+// connection that the request holds (connection.ts).
 //
 // Request, 64 B:
 //    0  u32 calls       on their way                     32  u32 joins       list of join records
-//    4  u32 connection                                   36  u32 bytes
+//    4  u32 connection                                   36  u32 timer       delivery at which the client gives up, 0
 //    8  u64 start                                        40  u64 end         of the calls that have ended, latest
-//   16  u64 key         of its random draws              48  u32 state       1 = alive
+//   16  u64 key         of its random draws              48  u16 state, u16 attempt
 //   24  u64 ordinal                                     52  u32 stats       class of its kind, NONE
+//                                                       56  u64 due         what its latency counts from
 
 import { ALIVE, ARRIVED, count, counter, setCounter } from '../core/counters';
 import { fail, FAIL_CALLS, FAIL_REQUESTS } from '../core/failure';
 import { CALLS, MAX_CALLS, MAX_REQUESTS, REQUESTS } from '../core/layout';
 import { now } from '../kernel/events';
 import { integrateNumber } from '../kernel/job';
+import { releaseAll } from './connection';
 
 export const CALL_NEXT: usize = 0;
 export const CALL_REQUEST: usize = 4;
@@ -65,13 +68,17 @@ export const REQUEST_START: usize = 8;
 export const REQUEST_KEY: usize = 16;
 export const REQUEST_ORDINAL: usize = 24;
 export const REQUEST_JOINS: usize = 32;
-export const REQUEST_BYTES: usize = 36;
+export const REQUEST_TIMER: usize = 36;
 export const REQUEST_END: usize = 40;
 export const REQUEST_STATE: usize = 48;
+export const REQUEST_ATTEMPT: usize = 50;
 export const REQUEST_STATS: usize = 52;
+export const REQUEST_DUE: usize = 56;
 
-const NO_REQUEST: u32 = 0;
-const ALIVE_REQUEST: u32 = 1;
+const REQUEST_FREE: u16 = 0;
+const REQUEST_ALIVE: u16 = 1;
+/** The client has given it up; its calls go on. */
+export const REQUEST_ABANDONED: u16 = 2;
 
 let freeCall: u32 = 0;
 let callsUsed: u32 = 0;
@@ -126,7 +133,7 @@ export function callCopy(c: u32): u32 {
 }
 
 /** A request that enters the system now with its first call; that call, 0 if there is no room. */
-export function requestEnter(key: u64, ordinal: u64, connection: u32, bytes: u32, start: u64): u32 {
+export function requestEnter(key: u64, ordinal: u64, connection: u32, bytes: u32, attempt: u32, due: u64): u32 {
   let request = freeRequest;
   if (request != 0) {
     freeRequest = load<u32>(request, REQUEST_CALLS);
@@ -144,13 +151,15 @@ export function requestEnter(key: u64, ordinal: u64, connection: u32, bytes: u32
   count(ARRIVED);
   store<u32>(request, 1, REQUEST_CALLS);
   store<u32>(request, connection, REQUEST_CONNECTION);
-  store<u64>(request, start, REQUEST_START);
+  store<u64>(request, now, REQUEST_START);
   store<u64>(request, key, REQUEST_KEY);
   store<u64>(request, ordinal, REQUEST_ORDINAL);
   store<u32>(request, 0, REQUEST_JOINS);
-  store<u32>(request, bytes, REQUEST_BYTES);
+  store<u32>(request, 0, REQUEST_TIMER);
   store<u64>(request, 0, REQUEST_END);
-  store<u32>(request, ALIVE_REQUEST, REQUEST_STATE);
+  store<u16>(request, REQUEST_ALIVE, REQUEST_STATE);
+  store<u16>(request, attempt as u16, REQUEST_ATTEMPT);
+  store<u64>(request, due, REQUEST_DUE);
   store<u32>(c, request, CALL_REQUEST);
   store<u32>(c, connection, CALL_CONNECTION);
   store<u32>(c, bytes, CALL_BYTES);
@@ -159,16 +168,12 @@ export function requestEnter(key: u64, ordinal: u64, connection: u32, bytes: u32
   return c;
 }
 
-/** The request leaves the system now; its joins, if calls that they wait for never come, go with it. */
+/** The request leaves the system now; joins of calls that never come, and connections that it holds, go with it. */
 export function requestLeave(request: u32): void {
   integrateNumber();
   setCounter(ALIVE, counter(ALIVE) - 1);
-  for (let join = load<u32>(request, REQUEST_JOINS); join != 0; ) {
-    const next = load<u32>(join, CALL_NEXT);
-    callFree(join);
-    join = next;
-  }
-  store<u32>(request, NO_REQUEST, REQUEST_STATE);
+  if (load<u32>(request, REQUEST_JOINS) != 0) releaseAll(request);
+  store<u16>(request, REQUEST_FREE, REQUEST_STATE);
   store<u32>(request, freeRequest, REQUEST_CALLS);
   freeRequest = request;
 }
@@ -179,7 +184,7 @@ export function timeOfLiveRequests(): u64 {
   liveRequests = 0;
   for (let k: u32 = 0; k < requestsUsed; k++) {
     const request = (REQUESTS as u32) + (k << RECORD_SHIFT);
-    if (load<u32>(request, REQUEST_STATE) != ALIVE_REQUEST) continue;
+    if (load<u16>(request, REQUEST_STATE) == REQUEST_FREE) continue;
     liveRequests++;
     sum += now - load<u64>(request, REQUEST_START);
   }

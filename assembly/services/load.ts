@@ -7,6 +7,7 @@ import {
   P_SEED,
   SECTION_SV_CLIENT,
   SECTION_SV_CORES,
+  SECTION_SV_EDGES,
   SECTION_SV_EPOCHS,
   SECTION_SV_INSTANCES,
   SECTION_SV_LINKS,
@@ -15,6 +16,7 @@ import {
   SECTION_SV_NODES,
   SECTION_SV_PATHS,
   SECTION_SV_POINTS,
+  SECTION_SV_REACH,
   SECTION_SV_ROUTES,
   SECTION_SV_SERVICES,
   SECTION_SV_STAGES,
@@ -42,6 +44,7 @@ import {
   SVN_CHILD_COUNT,
   SVN_CHILDREN,
   SVN_END,
+  SVN_HOLD,
   SVN_PARENTS,
   SVN_PATH,
   SVN_SERVICE,
@@ -91,10 +94,12 @@ import {
 import { maskAddress, maskFirst } from '../kernel/mask';
 import { section, sectionRows } from '../model';
 import { callsReset } from './call';
-import { clientInit } from './client';
+import { clientInit, clientReset } from './client';
+import { EDGE_BYTES, EDGE_FROM, EDGE_LIMIT, EDGE_LINES, EDGE_TO, LINE_SHIFT } from './connection';
 import { coresInit } from './core';
 import { monitorInit, monitorReset, tierOf } from './monitor';
 import { networkInit } from './network';
+import { requestsInit } from './request';
 import { byConnection } from './stagequeue';
 import { threadStride } from './thread';
 import {
@@ -104,7 +109,10 @@ import {
   CORE_SHARERS,
   INSTANCE_BYTES,
   INSTANCE_CONNECTIONS,
+  INSTANCE_EDGE_COUNT,
+  INSTANCE_EDGES,
   INSTANCE_FLAGS,
+  INSTANCE_HOLDS,
   INSTANCE_INDEX,
   INSTANCE_KIND,
   INSTANCE_MACHINE,
@@ -112,6 +120,8 @@ import {
   INSTANCE_PATHS,
   INSTANCE_QUEUE_COUNT,
   INSTANCE_QUEUES,
+  INSTANCE_REACH,
+  INSTANCE_REACH_COUNT,
   INSTANCE_STATS,
   INSTANCE_STEP,
   INSTANCE_STEP_BUSY,
@@ -129,10 +139,12 @@ import {
   NODE_CHILDREN,
   NODE_END,
   NODE_FLAGS,
+  NODE_HOLD,
   NODE_INDEX,
   NODE_JOINS,
   NODE_PARENTS,
   NODE_PATH,
+  NODE_RELEASES,
   NODE_SERVICE,
   NODE_START,
   NODE_STAYS,
@@ -214,6 +226,7 @@ function allocate(records: u32, bytes: usize): u32 {
 
 export function servicesInit(): void {
   serving = false;
+  clientReset();
   instanceCount = 0;
   callsReset();
   const from = section(SECTION_SV_INSTANCES);
@@ -236,6 +249,8 @@ export function servicesInit(): void {
   }
   coresInit(scheduled);
   loadRoutes();
+  loadEdges();
+  loadReach();
   loadWires();
   loadClient();
 }
@@ -603,6 +618,11 @@ function loadRoutes(): void {
     const node = nodes + i * (NODE_BYTES as u32);
     const sync = load<u32>(node, NODE_SYNC);
     if (sync != 0) store<u32>(sync, load<u32>(sync, NODE_FLAGS) | NODE_JOINS, NODE_FLAGS);
+    const hold = load<u32>(node, NODE_HOLD);
+    if (hold != 0) {
+      store<u32>(hold, load<u32>(hold, NODE_FLAGS) | NODE_RELEASES, NODE_FLAGS);
+      holdConnections(load<u32>(node, NODE_SERVICE));
+    }
     if (load<u32>(node, NODE_PARENTS) > 1 && load<u32>(node, NODE_SERVICE) != 0) store<u32>(node, load<u32>(node, NODE_FLAGS) | NODE_JOINS, NODE_FLAGS);
     for (let k: u32 = 0, count = load<u32>(node, NODE_CHILD_COUNT); k < count; k++) {
       const child = load<u32>(load<u32>(node, NODE_CHILDREN) + (k << 2));
@@ -625,9 +645,74 @@ function loadNode(node: u32, row: usize, index: u32): void {
   store<u32>(node, load<u32>(row, SVN_END), NODE_END);
   store<u32>(node, load<u32>(row, SVN_PARENTS), NODE_PARENTS);
   store<u32>(node, sync == NONE ? 0 : nodes + sync * (NODE_BYTES as u32), NODE_SYNC);
+  const hold = load<u32>(row, SVN_HOLD);
+  store<u32>(node, hold == NONE ? 0 : nodes + hold * (NODE_BYTES as u32), NODE_HOLD);
   store<u32>(node, children, NODE_CHILDREN);
   store<u32>(node, count, NODE_CHILD_COUNT);
   store<u32>(node, index, NODE_INDEX);
+}
+
+/** Records of the bounded edges, one after the other, and their number. */
+export let edges: u32 = 0;
+export let edgeCount: u32 = 0;
+let clientEdges: u32 = 0;
+let clientEdgeCount: u32 = 0;
+
+function loadEdges(): void {
+  const from = section(SECTION_SV_EDGES);
+  edgeCount = sectionRows();
+  edges = allocate(edgeCount, EDGE_BYTES);
+  clientEdges = allocate(edgeCount, 4);
+  clientEdgeCount = 0;
+  for (let i: u32 = 0; i < edgeCount; i++) {
+    const row = from + ((i as usize) << 4);
+    const edge = edges + i * (EDGE_BYTES as u32);
+    const source = load<u32>(row);
+    store<u32>(edge, load<u32>(row, 8), EDGE_LIMIT);
+    store<u32>(edge, instances + load<u32>(row, 4) * (INSTANCE_BYTES as u32), EDGE_TO);
+    if (load<u32>(row, 12) != 0) store<u32>(edge, allocate(connections, 1 << LINE_SHIFT), EDGE_LINES);
+    if (source == NONE) {
+      store<u32>(clientEdges + (clientEdgeCount << 2), edge);
+      clientEdgeCount++;
+      continue;
+    }
+    const instance = instances + source * (INSTANCE_BYTES as u32);
+    store<u32>(edge, instance, EDGE_FROM);
+    if (load<u32>(instance, INSTANCE_EDGES) == 0) store<u32>(instance, allocate(edgeCount, 4), INSTANCE_EDGES);
+    const n = load<u32>(instance, INSTANCE_EDGE_COUNT);
+    store<u32>(load<u32>(instance, INSTANCE_EDGES) + (n << 2), edge);
+    store<u32>(instance, n + 1, INSTANCE_EDGE_COUNT);
+  }
+}
+
+function loadReach(): void {
+  const from = section(SECTION_SV_REACH);
+  const n = sectionRows();
+  for (let i: u32 = 0; i < n; i++) {
+    const row = from + ((i as usize) << 4);
+    const instance = instances + load<u32>(row) * (INSTANCE_BYTES as u32);
+    if (load<u32>(instance, INSTANCE_REACH) == 0) store<u32>(instance, allocate(n, 12), INSTANCE_REACH);
+    const used = load<u32>(instance, INSTANCE_REACH_COUNT);
+    const at = load<u32>(instance, INSTANCE_REACH) + used * 12;
+    const count = load<u32>(row, 12);
+    const list = allocate(count, 4);
+    for (let k: u32 = 0; k < count; k++) {
+      store<u32>(list + (k << 2), instances + listAt(load<u32>(row, 8) + k) * (INSTANCE_BYTES as u32));
+    }
+    store<u32>(at, services + load<u32>(row, 4) * (SERVICE_BYTES as u32));
+    store<u32>(at, list, 4);
+    store<u32>(at, count, 8);
+    store<u32>(instance, used + 1, INSTANCE_REACH_COUNT);
+  }
+}
+
+/** Instances of a service whose connections are held have a line for each. */
+function holdConnections(service: u32): void {
+  const list = load<u32>(service, SERVICE_INSTANCES);
+  for (let k: u32 = 0, n = load<u32>(service, SERVICE_INSTANCE_COUNT); k < n; k++) {
+    const instance = load<u32>(list + (k << 2));
+    if (load<u32>(instance, INSTANCE_HOLDS) == 0) store<u32>(instance, allocate(connections, 1 << LINE_SHIFT), INSTANCE_HOLDS);
+  }
 }
 
 function loadWires(): void {
@@ -666,7 +751,8 @@ function loadClient(): void {
   const epochs = section(SECTION_SV_EPOCHS);
   const epochCount = sectionRows();
   if (failure != 0) return;
-  clientInit(section(SECTION_SV_CLIENT), task, epochs, epochCount, routes, kinds);
+  requestsInit(section(SECTION_SV_CLIENT), routes, kinds, clientEdges, clientEdgeCount);
+  clientInit(section(SECTION_SV_CLIENT), task, epochs, epochCount);
   const monitor = allocate(1, 16);
   store<u32>(monitor, TIMED_MONITOR);
   const monitorTask = makeTask(monitor, 0, 0);

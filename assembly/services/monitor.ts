@@ -26,7 +26,8 @@ import { HISTOGRAM_COUNT, histogramAddress, histogramClear, histogramReset, hist
 import { TASK_SHIFT } from '../core/layout';
 import { mulQ32 } from '../core/random';
 import { now, timerClear, timerSet } from '../kernel/events';
-import { clientActive, currentRate, recordIntervals } from './client';
+import { clientActive, currentRate } from './client';
+import { recordIntervals } from './request';
 import { algorithm1, algorithm1Init } from './power';
 import { pid, pidInit } from './pid';
 import { instanceCount, instances, setStep } from './load';

@@ -19,7 +19,7 @@ import {
   HOP_SEND_LOCAL,
   HOP_SEND_REMOTE,
 } from './call';
-import { callEnded, clientWaits, replyArrives } from './client';
+import { callEnded, clientWaits } from './request';
 import {
   INSTANCE_KIND,
   INSTANCE_MACHINE,
@@ -104,7 +104,7 @@ export function wireDue(wire: u32): void {
 /** Off the wire: at the client, or at the machine of the instance that it goes to. */
 function landed(call: u32): void {
   if (load<u32>(load<u32>(call, CALL_NODE), NODE_SERVICE) == 0) {
-    replyArrives(call);
+    callEnded(call, now);
     return;
   }
   const network = load<u32>(load<u32>(load<u32>(call, CALL_INSTANCE), INSTANCE_MACHINE), MACHINE_NETWORK);

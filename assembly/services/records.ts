@@ -8,6 +8,7 @@
 //   24  u32 queues, u32 count           52  u32 starved       threads with work that found no core; calls in queues
 //   32  u32 machine                     56  u64 busy ns
 //   36  u32 flags                       64  u64 visits   72  u64 batches   80  u64 jobs   88  u32 step, u32 steps   96  u32 tier, u32 busy ns by step
+//  104  u32 edges, u32 count   112  u32 holds   116  u32 reach, u32 count
 //
 // Thread, THREAD_BYTES + 2 B a path:
 //    0  u32 timed       TIMED_THREAD or TIMED_SERVER     32  u32 cores, u32 count   that it may hold
@@ -50,6 +51,13 @@ export const INSTANCE_STEPS: usize = 92;
 export const INSTANCE_TIER: usize = 96;
 /** Busy ns by frequency step, 0 = one step only. */
 export const INSTANCE_STEP_BUSY: usize = 100;
+/** Bounded edges from it (list of addresses), their number; connections held, 16 B each, 0 = none are. */
+export const INSTANCE_EDGES: usize = 104;
+export const INSTANCE_EDGE_COUNT: usize = 108;
+export const INSTANCE_HOLDS: usize = 112;
+/** Where it does not reach every instance: rows of u32 service, u32 instances (list), u32 number; their number. */
+export const INSTANCE_REACH: usize = 116;
+export const INSTANCE_REACH_COUNT: usize = 120;
 
 /** What a task's timer is for: first field of the record that its TASK_QUEUE names. */
 export const TIMED_THREAD: u32 = 0;
@@ -161,11 +169,14 @@ export const NODE_CHILDREN: usize = 24;
 export const NODE_CHILD_COUNT: usize = 28;
 export const NODE_FLAGS: usize = 32;
 export const NODE_INDEX: usize = 36;
+export const NODE_HOLD: usize = 40;
 
 /** Several copies of a request meet here, or a thread waits for replies here. */
 export const NODE_JOINS: u32 = 1;
 /** One of its next nodes is in the same service: the call stays at the instance. */
 export const NODE_STAYS: u32 = 2;
+/** A connection is held until the end of this node. */
+export const NODE_RELEASES: u32 = 4;
 
 /** Service, 16 B: u32 instances (list), u32 number, u32 index. */
 export const SERVICE_BYTES: usize = 16;

@@ -5,7 +5,8 @@ import { fail, FAIL_CPU_TIME } from '../core/failure';
 import { now } from '../kernel/events';
 import { TASK_SUM_EXEC } from '../kernel/task';
 import { areScheduled } from './core';
-import { instanceCount, instances } from './load';
+import { EDGE_BYTES, EDGE_CALLS, EDGE_MOST_WAITING, EDGE_WAITED, EDGE_WAITED_NS } from './connection';
+import { edgeCount, edges, instanceCount, instances } from './load';
 import {
   INSTANCE_BATCHES,
   INSTANCE_BUSY_NS,
@@ -74,5 +75,17 @@ export function writeSteps(at: usize): void {
       store<u64>(at, load<u64>(busy + (step << 3)), 8);
       at += 16;
     }
+  }
+}
+
+/** Rows of SECTION_SV_EDGE_RESULTS. */
+export function writeEdges(at: usize): void {
+  for (let i: u32 = 0; i < edgeCount; i++) {
+    const edge = edges + i * (EDGE_BYTES as u32);
+    store<u64>(at, load<u64>(edge, EDGE_CALLS));
+    store<u64>(at, load<u64>(edge, EDGE_WAITED), 8);
+    store<u64>(at, load<u64>(edge, EDGE_WAITED_NS), 16);
+    store<u64>(at, load<u64>(edge, EDGE_MOST_WAITING), 24);
+    at += 32;
   }
 }

@@ -27,12 +27,17 @@ import {
   REQUEST_KEY,
   REQUEST_START,
 } from './call';
-import { callEnded, measuredFrom } from './client';
+import { holds, releaseFrom, releaseHeld, takeEdge } from './connection';
 import { sendToClient, sendTo } from './network';
+import { callEnded, measuredFrom } from './request';
 import {
+  INSTANCE_EDGES,
+  INSTANCE_HOLDS,
   INSTANCE_KIND,
   INSTANCE_PATH_COUNT,
   INSTANCE_PATHS,
+  INSTANCE_REACH,
+  INSTANCE_REACH_COUNT,
   INSTANCE_STATS,
   INSTANCE_TIER,
   INSTANCE_VISITS,
@@ -42,6 +47,7 @@ import {
   NODE_JOINS,
   NODE_PARENTS,
   NODE_PATH,
+  NODE_RELEASES,
   NODE_SERVICE,
   NODE_START,
   NODE_STAYS,
@@ -65,12 +71,21 @@ const PATH_UNKNOWN: u16 = 0xffff;
 
 // ---- entering --------------------------------------------------------------------------------------------
 
-/** The instance of a service that the request goes to: drawn once, the same in all its calls. */
+/** The instance of a service that the request goes to, of those that `from` reaches (0 = the client): drawn once, the same in all its calls. */
 // @ts-ignore: decorator
 @inline
-export function instanceOf(service: u32, request: u32): u32 {
-  const list = load<u32>(service, SERVICE_INSTANCES);
-  const n = load<u32>(service, SERVICE_INSTANCE_COUNT);
+export function instanceOf(service: u32, request: u32, from: u32): u32 {
+  let list = load<u32>(service, SERVICE_INSTANCES);
+  let n = load<u32>(service, SERVICE_INSTANCE_COUNT);
+  if (from != 0 && load<u32>(from, INSTANCE_REACH) != 0) {
+    const reach = load<u32>(from, INSTANCE_REACH);
+    for (let i: u32 = 0, rows = load<u32>(from, INSTANCE_REACH_COUNT); i < rows; i++) {
+      const row = reach + i * 12;
+      if (load<u32>(row) != service) continue;
+      list = load<u32>(row, 4);
+      n = load<u32>(row, 8);
+    }
+  }
   if (n == 1) return load<u32>(list);
   const r = draw64(load<u64>(request, REQUEST_KEY), DRAW_INSTANCE + (load<u32>(service, SERVICE_INDEX) as u64));
   return load<u32>(list + ((mulHigh(r, n as u64) as u32) << 2));
@@ -78,8 +93,16 @@ export function instanceOf(service: u32, request: u32): u32 {
 
 /** The call comes to the instance that it goes to. */
 export function arrive(call: u32): void {
-  const node = load<u32>(call, CALL_NODE);
+  const instance = load<u32>(call, CALL_INSTANCE);
   store<u64>(call, now, CALL_ENTERED);
+  // It comes back, or on: the connection that it was sent on is free again.
+  if (load<u32>(instance, INSTANCE_EDGES) != 0) releaseFrom(instance, call);
+  if (load<u32>(instance, INSTANCE_HOLDS) == 0 || holds(instance, call)) enter(call);
+}
+
+/** The call enters the node that it goes to. */
+export function enter(call: u32): void {
+  const node = load<u32>(call, CALL_NODE);
   store<u32>(call, 0, CALL_THREAD);
   store<u16>(call, load<u32>(node, NODE_PATH) as u16, CALL_PATH);
   store<u16>(call, load<u32>(node, NODE_START) as u16, CALL_STAGE);
@@ -163,6 +186,7 @@ export function leaveNode(call: u32, instance: u32, stageFlags: u32): u32 {
   const node = load<u32>(call, CALL_NODE);
   const network = (stageFlags & STAGE_NETWORK) != 0;
   serviceLeft = false;
+  if ((load<u32>(node, NODE_FLAGS) & NODE_RELEASES) != 0) releaseHeld(instance, call);
   const sync = load<u32>(node, NODE_SYNC);
   if (sync != 0) {
     const join = joinAt(load<u32>(call, CALL_REQUEST), sync);
@@ -233,8 +257,14 @@ function send(call: u32, node: u32, from: u32, network: bool): void {
     return;
   }
   store<u32>(call, load<u32>(call, CALL_FLAGS) & ~CALL_REPLY, CALL_FLAGS);
-  const target = instanceOf(service, load<u32>(call, CALL_REQUEST));
+  const target = instanceOf(service, load<u32>(call, CALL_REQUEST), from);
   store<u32>(call, target, CALL_INSTANCE);
-  if (network) sendTo(call, from, target);
+  if (load<u32>(from, INSTANCE_EDGES) != 0 && !takeEdge(from, call, network)) return;
+  dispatch(call, from, network);
+}
+
+/** The call is on its way: through the network, or handed over at once. */
+export function dispatch(call: u32, from: u32, network: bool): void {
+  if (network) sendTo(call, from, load<u32>(call, CALL_INSTANCE));
   else arrive(call);
 }

@@ -29,6 +29,9 @@ export const DELIVERY_SERVER: u32 = 19;
 export const DELIVERY_MACHINE: u32 = 20;
 /** A client of a closed loop has thought (services/client.ts). */
 export const DELIVERY_SV_CLIENT: u32 = 24;
+/** The client gives request `a` up; it tries the request that waits in `a`. */
+export const DELIVERY_SV_TIMEOUT: u32 = 25;
+export const DELIVERY_SV_RETRY: u32 = 26;
 
 /** Deliveries under way. */
 export let deliveriesPending: u32 = 0;

@@ -41,6 +41,8 @@ const SECTIONS: readonly [number, number][] = [
   [abi.SECTION_SV_LINKS, 16],
   [abi.SECTION_SV_CLIENT, 8],
   [abi.SECTION_SV_EPOCHS, 16],
+  [abi.SECTION_SV_EDGES, 16],
+  [abi.SECTION_SV_REACH, 16],
 ];
 
 const KINDS = {
@@ -172,6 +174,7 @@ class ServicesEncoder {
     });
     this.#wires();
     this.#routes();
+    this.#edges();
     this.#client(stats);
     return all;
   }
@@ -357,6 +360,7 @@ class ServicesEncoder {
       nodes.u32(row, abi.SVN_SERVICE, abi.NONE);
       nodes.u32(row, abi.SVN_END, abi.NONE);
       nodes.u32(row, abi.SVN_SYNC, abi.NONE);
+      nodes.u32(row, abi.SVN_HOLD, abi.NONE);
       const route = routes.add();
       routes.u32(route, 0, index(request.entry));
       // The only kind is all of them.
@@ -376,6 +380,7 @@ class ServicesEncoder {
     nodes.u32(row, abi.SVN_END, node.last_stage === -1 ? abi.NONE : node.last_stage);
     nodes.u32(row, abi.SVN_PARENTS, node.parents);
     nodes.u32(row, abi.SVN_SYNC, node.sync === NONE ? abi.NONE : index(node.sync));
+    nodes.u32(row, abi.SVN_HOLD, node.hold_connection === NONE ? abi.NONE : index(node.hold_connection));
     nodes.u32(row, abi.SVN_CHILDREN, this.#list(node.next.map(index)));
     nodes.u32(row, abi.SVN_CHILD_COUNT, node.next.length);
   }
@@ -396,6 +401,35 @@ class ServicesEncoder {
     });
   }
 
+  /** Edges with bounds, and whom instances reach where the edges leave some out. */
+  #edges(): void {
+    const { edges, services } = this.#services;
+    if (edges === 'all') return;
+    const bounded = this.#model.section(abi.SECTION_SV_EDGES);
+    for (const { from, to, pool, blocking } of edges) {
+      if (pool === 0 && !blocking) continue;
+      const row = bounded.add();
+      bounded.u32(row, 0, from === CLIENT ? abi.NONE : from);
+      bounded.u32(row, 4, to);
+      bounded.u32(row, 8, pool);
+      bounded.u32(row, 12, blocking ? 1 : 0);
+    }
+    const reached = new Map<number, Set<number>>();
+    for (const { from, to } of edges) reached.set(from, (reached.get(from) ?? new Set()).add(to));
+    const reach = this.#model.section(abi.SECTION_SV_REACH);
+    this.#services.instances.forEach((_, from) => {
+      services.forEach(({ instances }, service) => {
+        const some = instances.filter((to) => reached.get(from)?.has(to) ?? false);
+        if (some.length === 0 || some.length === instances.length) return;
+        const row = reach.add();
+        reach.u32(row, 0, from);
+        reach.u32(row, 4, service);
+        reach.u32(row, 8, this.#list(some));
+        reach.u32(row, 12, some.length);
+      });
+    });
+  }
+
   #client(stats: number): void {
     const { client, run } = this.#services;
     const section = this.#model.section(abi.SECTION_SV_CLIENT);
@@ -409,6 +443,17 @@ class ServicesEncoder {
     values[abi.SVC_THINK] = this.#model.distribution(client.think);
     values[abi.SVC_STATS] = stats;
     this.#power(values);
+    const { retries } = client;
+    values[abi.SVC_TIMEOUT_NS] = client.timeout_ns;
+    values[abi.SVC_FROM_DUE] = client.from_intended_start ? 1 : 0;
+    if (retries !== undefined) {
+      values[abi.SVC_RETRIES] = retries.max;
+      values[abi.SVC_BACKOFF_NS] = retries.backoff_ns;
+      values[abi.SVC_BACKOFF_FACTOR] = q32(retries.factor);
+      values[abi.SVC_BACKOFF_LIMIT_NS] = retries.limit_ns;
+      values[abi.SVC_JITTER] = q32(retries.jitter);
+      values[abi.SVC_RECONNECT_NS] = retries.reconnect_ns;
+    }
     for (const value of values) section.u64(section.add(), 0, BigInt.asUintN(64, BigInt(value)));
     const epochs = this.#model.section(abi.SECTION_SV_EPOCHS);
     const end = run.duration_ns === 0 ? FOREVER : BigInt(run.duration_ns);

@@ -35,6 +35,17 @@ export interface InstanceResult {
   residence: Histogram;
 }
 
+export interface EdgeResult {
+  /** Index of the instance; −1: the client. */
+  from: number;
+  to: number;
+  /** Calls that took a connection, and those of them that waited for one. */
+  calls: number;
+  waited: number;
+  waited_ns: number;
+  most_waiting: number;
+}
+
 /** What an interval of the power management has seen, and the frequencies that it ran at. */
 export interface IntervalResult {
   end_ns: number;
@@ -61,6 +72,16 @@ export interface ServicesResult {
   /** By kind of request. */
   requests: { name: string; latency: Histogram }[];
   instances: InstanceResult[];
+  client: {
+    requests: number;
+    /** Requests are tried again after a timeout. */
+    attempts: number;
+    timeouts: number;
+    /** Requests whose last attempt timed out; they have no latency. */
+    given_up: number;
+  };
+  /** Edges with a pool or with blocking connections. */
+  edges: EdgeResult[];
   /** Empty without power management. */
   intervals: IntervalResult[];
   /** Latencies in the order in which requests began, in batches of equal numbers of requests. */
@@ -156,6 +177,8 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       jobs: of(row, abi.SVR_JOBS),
       residence: (service >= 0 ? latencies.get(name) : undefined) ?? Histogram.empty,
     })),
+    client: clientOf(view, sections.get(abi.SECTION_SV_CLIENT_RESULTS)!),
+    edges: edgesOf(view, sections.get(abi.SECTION_SV_EDGE_RESULTS)!, model),
     intervals: intervalsOf(view, sections.get(abi.SECTION_SV_INTERVALS)!, model),
   };
 }
@@ -194,5 +217,28 @@ function intervalsOf(
         mhz: services.power!.frequencies_mhz[Number(field(abi.INTERVAL_TIERS + 2 * t + 1))],
       })),
     };
+  });
+}
+
+function clientOf(view: DataView, { offset }: SectionPlace): ServicesResult['client'] {
+  const field = (index: number) => Number(view.getBigUint64(offset + index * 8, true));
+  return {
+    requests: field(abi.SVO_REQUESTS),
+    attempts: field(abi.SVO_ATTEMPTS),
+    timeouts: field(abi.SVO_TIMEOUTS),
+    given_up: field(abi.SVO_GIVEN_UP),
+  };
+}
+
+function edgesOf(
+  view: DataView,
+  { offset, stride }: SectionPlace,
+  { services }: EncodedServices,
+): EdgeResult[] {
+  const bounded =
+    services.edges === 'all' ? [] : services.edges.filter(({ pool, blocking }) => pool !== 0 || blocking);
+  return bounded.map(({ from, to }, i) => {
+    const field = (index: number) => Number(view.getBigUint64(offset + i * stride + index * 8, true));
+    return { from, to, calls: field(0), waited: field(1), waited_ns: field(2), most_waiting: field(3) };
   });
 }
