@@ -17,7 +17,7 @@ import { OUTCOME_COMPLETED, OUTCOME_INVARIANT } from './abi';
 import { arenaAllocate, arenaReset } from './core/arena';
 import { modelBase } from './bpf/index';
 import { COUNTERS_USED } from './core/counters';
-import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureTask } from './core/failure';
+import { failure, failureCpu, failureDetail, failureDsq, failureOther, failureSite, failureTask } from './core/failure';
 import { COUNTERS } from './core/layout';
 import { now } from './kernel/events';
 import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisions';
@@ -86,6 +86,11 @@ export function failureNumber(): u64 {
 
 export function failureDsqIndex(): u32 {
   return failureDsq;
+}
+
+/** 1 + the site of a BPF policy's translation that the failure belongs to, 0 = none. */
+export function failurePlace(): u32 {
+  return failureSite;
 }
 
 export function failureOtherSlot(): u32 {

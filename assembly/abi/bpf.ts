@@ -7,6 +7,7 @@ export const BPF_TASK_EXTENSION: u32 = 0x0e90_0000;
 export const BPF_STATE_AT: u32 = 0x1490_0000;
 export const BPF_MAPS_AT: u32 = 0x14a0_0000;
 /** Offsets from BPF_STATE_AT of what the host reads and writes (assembly/bpf/state.ts). */
+export const BPF_CALL_SITE: u32 = 4;
 export const BPF_MESSAGE: u32 = 0x1000;
 export const BPF_TYPES: u32 = 0x42000;
 export const BPF_MAX_TYPES: u32 = 256;

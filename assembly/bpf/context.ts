@@ -4,7 +4,7 @@
 // (scx_kf_allowed()). Callbacks nest: moving a task inside dispatch() may call dequeue() or quiescent().
 
 import { fail, FAIL_BPF_VIOLATION, failure } from '../core/failure';
-import { ARGUMENTS, BUDGET, MAX_NESTING, OPS_SLOTS } from './state';
+import { ARGUMENTS, BUDGET, CALL_SITE, MAX_NESTING, OPS_SLOTS } from './state';
 
 /** Loop passes and calls of one callback, with all that it calls back. */
 export const CALLBACK_BUDGET: i32 = 8388608;
@@ -28,6 +28,8 @@ export let contextOp: u32 = 0;
 // ---- violations ---------------------------------------------------------------------------------------------------------
 // Kinds below 64 are the translated module's (src/bpf/wasm/contract.ts).
 
+/** An indirect call of something that is no function of this object (one of the module's kinds). */
+const VIOLATION_CALL: u32 = 6;
 /** A helper or kfunc got a pointer to something it cannot take. */
 export const VIOLATION_POINTER: u32 = 64;
 /** The heap or a table of the runtime is full. */
@@ -66,13 +68,28 @@ export function violate(kind: u32, value: u64): void {
   unreachable();
 }
 
+/** Table slots of the object's functions: what a function pointer may be. */
+let functionsLow: u32 = 0;
+let functionCount: u32 = 0;
+
+export function functionsSet(low: u32, count: u32): void {
+  functionsLow = low;
+  functionCount = count;
+}
+
+/** The table slot that a function pointer stands for: the table also holds functions that are not the object's. */
+export function slotOf(pointer: u64): u32 {
+  if (pointer - (functionsLow as u64) >= (functionCount as u64)) violate(VIOLATION_CALL, pointer);
+  return pointer as u32;
+}
+
 // ---- calls --------------------------------------------------------------------------------------------------------------
 
 /** Calls a function of the object as a callback of a helper. */
 // @ts-ignore: decorator
 @inline
 export function callFunction(slot: u64, a: u64, b: u64, c: u64, d: u64): u64 {
-  return call_indirect<u64>(slot as u32, a, b, c, d, 0 as u64);
+  return call_indirect<u64>(slotOf(slot), a, b, c, d, 0 as u64);
 }
 
 /** Takes one from the budget, like a loop pass inside the program. */
@@ -92,6 +109,7 @@ export function callOp(op: u32, cpu: u32, allowed: u32, a: u64, b: u64, c: u64):
   const outerContext = context;
   const outerOp = contextOp;
   if (nesting == MAX_NESTING) violate(VIOLATION_NESTING, 0);
+  const outerSite = load<u32>(CALL_SITE);
   const args = ARGUMENTS + ((nesting as usize) << 6);
   if (nesting == 0) store<i32>(BUDGET, CALLBACK_BUDGET);
   nesting++;
@@ -103,6 +121,7 @@ export function callOp(op: u32, cpu: u32, allowed: u32, a: u64, b: u64, c: u64):
   store<u64>(args, c, 16);
   const r = call_indirect<u64>(load<u32>(OPS_SLOTS + (op << 2)), args as u64, 0 as u64, 0 as u64, 0 as u64, 0 as u64);
   nesting--;
+  store<u32>(CALL_SITE, outerSite);
   contextCpu = outerCpu;
   context = outerContext;
   contextOp = outerOp;
@@ -117,5 +136,6 @@ export function callTimer(slot: u32, cpu: u32, map: u64, key: u64, value: u64): 
   contextCpu = cpu;
   context = 0;
   call_indirect<u64>(slot, map, key, value, 0 as u64, 0 as u64);
+  store<u32>(CALL_SITE, 0);
   nesting--;
 }

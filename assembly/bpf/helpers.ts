@@ -14,7 +14,7 @@ import { formatInto } from './format';
 import { EINVAL, ENOENT, mapDelete, mapForEach, mapLookup, mapLookupOn, mapOf, mapUpdate, queuePush, queueTake } from './map';
 import { printed } from './message';
 import { drawU32 } from './random';
-import { READ_LOW, readable, taskOf, taskPointer, writable, writeHigh } from './region';
+import { isTask, READ_LOW, readable, taskOf, taskPointer, writable, writeHigh } from './region';
 import { ringReserve } from './ringbuf';
 import { storageDelete, storageGet } from './storage';
 import { VIEW_COMM, VIEW_DISALLOW, VIEW_TGID, viewRegs } from './task';
@@ -36,16 +36,14 @@ export function bpf_write_task(address: u64, value: u64, bytes: u32): u32 {
   const at = address - (TASKS as u64);
   const t = (at & ~255) as u32;
   if (at < (BPF_NULL as u64)) {
-    if (bytes != 8 || t == 0) return 0;
-    taskOf(taskPointer(t));
+    if (bytes != 8 || !isTask(t)) return 0;
     if ((t as usize) + TASK_SLICE == address) store<u64>(t, value, TASK_SLICE);
     else if ((t as usize) + TASK_VTIME == address) store<u64>(t, value, TASK_VTIME);
     else return 0;
     return 1;
   }
   const v = ((at - (BPF_NULL as u64)) & ~255) as u32;
-  taskOf(taskPointer(v));
-  if (bytes != 1 || (v as usize) + VIEW_DISALLOW != address) return 0;
+  if (bytes != 1 || !isTask(v) || (v as usize) + VIEW_DISALLOW != address) return 0;
   store<u8>(v, value as u8, VIEW_DISALLOW);
   return 1;
 }

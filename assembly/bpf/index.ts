@@ -3,20 +3,22 @@
 //   bpfReserve(bytes)              makes room before any model; the address is BPF_MAPS
 //   bpfRegion(…), bpfHeap(…)       says what the object may write and where its heap is
 //   bpfMapping(map)                a map from cgroup ids to domains, kept by the engine
+//   bpfFunctions(low, count)       its functions in the table
 //   bpfOp(op, slot)                function `slot` of the table is the callback
 //   bpfState()                     address of what bpf/state.ts lays out
 //
 // and asks bpfViolation…() why a module has trapped.
 
 import { arenaAllocate, arenaReset, arenaTop } from '../core/arena';
+import { failureCallSite } from '../core/failure';
 import { ARENA, BPF_MAPS, BPF_STATE } from '../core/layout';
-import { contextOp, contextReset, violationKind, violationSite, violationValue } from './context';
+import { contextOp, contextReset, functionsSet, violationKind, violationSite, violationValue } from './context';
 import { heapSet } from './heap';
 import { mapsSet } from './map';
 import { mappingSet } from './mapping';
 import { messageReset } from './message';
 import { regionSet } from './region';
-import { OPS_SLOTS } from './state';
+import { CALL_SITE, OPS_SLOTS } from './state';
 
 export * from './cpumask';
 export * from './dsqiter';
@@ -35,6 +37,8 @@ export function bpfReserve(bytes: u32): usize {
   const at = arenaAllocate(BPF_MAPS - ARENA + bytes);
   if (at == 0) return 0;
   modelBase = arenaTop();
+  store<u32>(CALL_SITE, 0);
+  failureCallSite(CALL_SITE);
   contextReset();
   messageReset();
   return BPF_MAPS;
@@ -57,6 +61,11 @@ export function bpfMapping(map: usize): void {
 
 export function bpfOp(op: u32, slot: u32): void {
   store<u32>(OPS_SLOTS + (op << 2), slot);
+}
+
+/** The object's functions are the table's slots [low, low + count). */
+export function bpfFunctions(low: u32, count: u32): void {
+  functionsSet(low, count);
 }
 
 export function bpfState(): usize {

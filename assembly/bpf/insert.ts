@@ -9,7 +9,7 @@
 //    20  u8 state           OPS_NONE, or OPS_QUEUED: handed to the program, in no DSQ
 //    21  u8 custody         7.3: dequeue() is owed: handed to the program and not yet in a local or the global DSQ
 //
-// Entry of the dispatch buffer, 40 B: u32 task, u32 qseq, u64 DSQ id, u64 flags, u64 vtime.
+// Entry of the dispatch buffer, 40 B: u32 task, u32 qseq, u64 DSQ id, u64 flags, u64 vtime, u32 call site.
 
 import { KERNEL_7_3, P_KERNEL } from '../abi';
 import { param } from '../core/counters';
@@ -22,7 +22,7 @@ import { context, contextCpu, IN_DISPATCH, IN_ENQUEUE, IN_SELECT_CPU } from './c
 import { dsqOfId } from './dsqid';
 import { dequeue } from './ops';
 import { RULE_BUFFER, RULE_CONTEXT, RULE_FLAGS, RULE_NO_DSQ, RULE_NOT_EXT, RULE_OTHER_TASK } from './rules';
-import { DISPATCH_BUFFER, MAX_DISPATCH_BATCH } from './state';
+import { CALL_SITE, DISPATCH_BUFFER, MAX_DISPATCH_BATCH } from './state';
 
 const DIRECT_FLAGS: usize = TASK_CLASS_STATE + 0;
 const DIRECT_ID: usize = TASK_CLASS_STATE + 8;
@@ -46,6 +46,8 @@ export const ENQ_DSQ_PRIQ: u64 = 1 << 57;
 const DIRECT_NOBODY: u32 = 0xffffffff;
 /** Task that the running select_cpu() or enqueue() may insert, 0 = none of these runs, DIRECT_NOBODY = it has been. */
 let directTask: u32 = 0;
+/** Where the task that was marked last was. */
+let markedSite: u32 = 0;
 let buffered: u32 = 0;
 let batch: u32 = 32;
 /** Since 7.3 dequeue() tells of every task that leaves the program's custody, also by a move. */
@@ -107,6 +109,7 @@ export function insert(t: u32, id: u64, slice: u64, vtime: u64, flags: u64): boo
   store<u64>(e, id, 8);
   store<u64>(e, flags, 16);
   store<u64>(e, vtime, 24);
+  store<u32>(e, load<u32>(CALL_SITE), 32);
   buffered++;
   return true;
 }
@@ -123,6 +126,7 @@ function mark(t: u32, id: u64, flags: u64): bool {
     return false;
   }
   directTask = DIRECT_NOBODY;
+  markedSite = load<u32>(CALL_SITE);
   store<u32>(t, DSQ_DIRECT, TASK_DIRECT_DSQ);
   store<u64>(t, id, DIRECT_ID);
   store<u64>(t, flags, DIRECT_FLAGS);
@@ -133,7 +137,10 @@ function mark(t: u32, id: u64, flags: u64): bool {
 export function insertMarked(t: u32, cpu: u32, flags: u64): void {
   const id = load<u64>(t, DIRECT_ID);
   const all = load<u64>(t, DIRECT_FLAGS) | flags;
+  const outer = load<u32>(CALL_SITE);
+  store<u32>(CALL_SITE, markedSite);
   finish(t, id, dsqOfId(id, cpu), all, load<u64>(t, TASK_VTIME), false);
+  store<u32>(CALL_SITE, outer);
 }
 
 /** dispatch_enqueue(): the task leaves the program's hands. */
@@ -195,14 +202,17 @@ export function bufferFlush(cpu: u32): void {
   const n = buffered;
   if (n == 0) return;
   buffered = 0;
+  const outer = load<u32>(CALL_SITE);
   for (let i: u32 = 0; i < n; i++) {
     const e = DISPATCH_BUFFER + (i as usize) * 40;
     const t = load<u32>(e);
     // Not the program's any more, or enqueued anew since: what it said then is void (finish_dispatch()).
     if (load<u8>(t, OPS_STATE) != OPS_QUEUED || load<u32>(t, QSEQ) != load<u32>(e, 4)) continue;
     const id = load<u64>(e, 8);
+    store<u32>(CALL_SITE, load<u32>(e, 32));
     finish(t, id, dsqOfId(id, cpu), load<u64>(e, 16), load<u64>(e, 24), true);
   }
+  store<u32>(CALL_SITE, outer);
   noteMoved(n);
 }
 

@@ -35,6 +35,11 @@ export function writable(pointer: u64, bytes: u64): usize {
   return pointer as usize;
 }
 
+/** Whether `t`, a multiple of the record's size, is the handle of a task. */
+export function isTask(t: u32): bool {
+  return t != 0 && (t as u64) < ((taskSlots() as u64) << TASK_SHIFT) && viewExists(t);
+}
+
 /** Task handle of a struct task_struct *; 0 is the idle task. */
 // @ts-ignore: decorator
 @inline

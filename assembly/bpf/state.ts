@@ -1,10 +1,12 @@
 // The runtime's own state: addresses behind BPF_STATE. Objects can read it and not write it.
 
-import { BPF_COMMS, BPF_MAX_STORAGE_MAPS, BPF_MAX_TYPES, BPF_MESSAGE, BPF_STORAGE_MAPS, BPF_TYPES } from '../abi';
+import { BPF_CALL_SITE, BPF_COMMS, BPF_MAX_STORAGE_MAPS, BPF_MAX_TYPES, BPF_MESSAGE, BPF_STORAGE_MAPS, BPF_TYPES } from '../abi';
 import { BPF_STATE } from '../core/layout';
 
 /** i32: loop passes and calls that the running callback has left (src/bpf/wasm/contract.ts). */
 export const BUDGET: usize = BPF_STATE;
+/** u32: where the program is calling the engine, 1 + a site of its translation; 0 = it is not. */
+export const CALL_SITE: usize = BPF_STATE + BPF_CALL_SITE;
 /** u32 slot of the engine's table by callback, 0 = absent. */
 export const OPS_SLOTS: usize = BPF_STATE + 0x40;
 export const MAX_OPS: u32 = 64;

@@ -7,7 +7,7 @@
 import { NEVER, winnerLeaf, winnerReset, winnerRoot, winnerSet } from '../core/winner';
 import { now } from '../kernel/events';
 import { policyTimer } from '../kernel/watchdog';
-import { callTimer, contextCpu, violate, VIOLATION_MEMORY, VIOLATION_POINTER } from './context';
+import { callTimer, contextCpu, slotOf, violate, VIOLATION_MEMORY } from './context';
 import { entryOf, keyAddress, valueAddress } from './map';
 import { writable } from './region';
 import { MAX_TIMERS, TIMERS, TIMERS_TREE } from './state';
@@ -67,8 +67,7 @@ export function timerInit(timer: u64, map: usize): i64 {
 export function timerSetCallback(timer: u64, callback: u64): i64 {
   const slot = slotOf(timer);
   if (slot < 0) return -EINVAL;
-  if (callback > (u32.MAX_VALUE as u64)) violate(VIOLATION_POINTER, callback);
-  store<u32>(record(slot as u32), callback as u32, 16);
+  store<u32>(record(slot as u32), slotOf(callback), 16);
   return 0;
 }
 

@@ -48,7 +48,18 @@ export let failureDetail: u64 = 0;
 export let failureDsq: u32 = 0xffffffff;
 export let failureOther: u32 = 0;
 
+/** Where a BPF policy called the engine when it failed: 1 + a site of its translation, 0 = unknown. */
+export let failureSite: u32 = 0;
+/** Address of the word that says where a BPF policy is calling the engine, 0 = the policy is native. */
+let callSite: usize = 0;
+
+/** Says where to look for the place of a failure. */
+export function failureCallSite(address: usize): void {
+  callSite = address;
+}
+
 export function failureReset(): void {
+  failureSite = 0;
   failure = 0;
   failureTask = 0;
   failureCpu = 0;
@@ -69,4 +80,5 @@ export function fail(code: u32, task: u32, cpu: u32, detail: u64): void {
   failureTask = task;
   failureCpu = cpu;
   failureDetail = detail;
+  if (callSite != 0) failureSite = load<u32>(callSite);
 }

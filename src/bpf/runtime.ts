@@ -15,7 +15,7 @@ import { fillComms, fillRegion, layOut, type Region } from './region.js';
 import type { LinkSettings } from './settings.js';
 import { OP_NUMBERS, parametersOf } from './supported.js';
 import { describeViolation } from './violation.js';
-import { type Translation, translate } from './wasm/translate.js';
+import { describeSite, type Translation, translate } from './wasm/translate.js';
 
 /** What decides how an object is linked. */
 export interface SchedulerSettings extends LinkSettings {
@@ -110,6 +110,7 @@ export function prepareLinked(program: BpfObject, cpus: number, scheduler?: stri
     stackLow: region.stackLow,
     stackHigh: region.stackHigh,
     budget: abi.BPF_STATE_AT,
+    callSite: abi.BPF_STATE_AT + abi.BPF_CALL_SITE,
     parameters: parametersOf,
     roots: [...ops.callbacks.values()],
   });
@@ -131,6 +132,7 @@ export function placeScheduler(
   fillComms(engine.memory.buffer, classes);
 
   const base = engine.table.grow(translation.table.length);
+  engine.bpfFunctions(base, translation.table.length);
   const imports: Record<string, unknown> = {
     memory: engine.memory,
     table: engine.table,
@@ -154,16 +156,27 @@ export function placeScheduler(
   }
 }
 
+/** Where the object called the engine when the run failed, in words. */
+export function failurePlace(engine: EngineExports, { program, translation }: Scheduler): string | undefined {
+  const site = translation.sites[(engine.failurePlace() >>> 0) - 1];
+  return site === undefined ? undefined : describeSite(program, site);
+}
+
 /** What the object did that ended the run by a trap; undefined if the trap is not its doing. */
 export function violationError(engine: EngineExports, scheduler: Scheduler): SimulationError | undefined {
   const kind = engine.bpfViolation() >>> 0;
   if (kind === 0) return undefined;
-  return describeViolation(scheduler.program, scheduler.translation.sites, {
+  return describeViolation(scheduler.program.file, {
     kind,
-    site: engine.bpfViolationSite() >>> 0,
+    place: violationPlace(engine, scheduler),
     value: BigInt.asUintN(64, engine.bpfViolationValue()),
     op: engine.bpfViolationOp() >>> 0,
   });
+}
+
+function violationPlace(engine: EngineExports, scheduler: Scheduler): string | undefined {
+  const site = scheduler.translation.sites[engine.bpfViolationSite() >>> 0];
+  return site === undefined ? failurePlace(engine, scheduler) : describeSite(scheduler.program, site);
 }
 
 /** What the program said with scx_bpf_error() or scx_bpf_exit(). */

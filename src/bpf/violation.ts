@@ -1,16 +1,14 @@
 // What a BPF program did that the kernel's verifier would have refused, in words.
 
 import { SimulationError } from '../errors.js';
-import type { BpfObject } from './program.js';
 import { OP_NUMBERS } from './supported.js';
 import * as contract from './wasm/contract.js';
-import { describeSite, type Site } from './wasm/translate.js';
 
 export interface ViolationNumbers {
   /** VIOLATION_ of src/bpf/wasm/contract.ts, from 64 on of assembly/bpf/context.ts. */
   kind: number;
-  /** Index of the translation's sites; 0xffffffff = in a helper or kfunc. */
-  site: number;
+  /** Function and instruction, in words; undefined if the program was not running. */
+  place: string | undefined;
   value: bigint;
   /** BPF_OP_ number of the callback. */
   op: number;
@@ -54,13 +52,12 @@ export function opName(op: number): string {
 }
 
 export function describeViolation(
-  object: BpfObject,
-  sites: readonly Site[],
-  { kind, site, value, op }: ViolationNumbers,
+  file: string,
+  { kind, place, value, op }: ViolationNumbers,
 ): SimulationError {
   const known = KINDS[kind] ?? { code: String(kind), message: () => 'broke a rule' };
-  const where = sites[site] === undefined ? `in ${opName(op)}()` : describeSite(object, sites[site]);
+  const where = place ?? `in ${opName(op)}()`;
   return new SimulationError(`bpf_${known.code}`, `the scheduler ${known.message(value)}: ${where}`, {
-    file: object.file,
+    file,
   });
 }

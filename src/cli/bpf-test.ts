@@ -75,8 +75,7 @@ async function test(object: string, options: Options): Promise<void> {
   const { seed, rounds: count, cpus, stall, kernel, domains, out, json, quiet } = options;
   const stall_ms = stallMs(stall);
   const settings = domains === undefined ? {} : { domains };
-  const policyOf = (file: string): Policy =>
-    Object.assign({ name: 'bpf' }, { object: file, ...settings }) as unknown as Policy;
+  const policyOf = (file: string): Policy => ({ object: file, ...settings });
   const policy = policyOf(resolve(object));
   const origin = commandLine(object, options);
   const files = new Map<number, string>();

@@ -19,6 +19,8 @@ export interface FailureNumbers {
   other: number;
   /** What a BPF program said as it ended itself. */
   text?: string;
+  /** Where a BPF program called the engine then: function and instruction, in words. */
+  place?: string;
 }
 
 interface Kind {
@@ -191,17 +193,18 @@ export function failureError(
   waits: readonly Wait[],
 ): VtimeError {
   const { kind, code, message } = describe(numbers, model, waits);
+  const at = numbers.place === undefined ? '' : `: ${numbers.place}`;
   if (kind?.fault === 'capacity') return new VtimeError(`capacity_${code}`, message);
   if (kind?.fault === 'program') {
     const file = model.bpf?.file.path;
-    return new SimulationError(`bpf_${code}`, message, file === undefined ? {} : { file });
+    return new SimulationError(`bpf_${code}`, `${message}${at}`, file === undefined ? {} : { file });
   }
   if (kind?.fault === 'policy') {
     const { policy } = model.config;
     const name = policy.name === 'bpf' ? policy.object : policy.name;
     return new SimulationError(
       `policy_${code}`,
-      `the policy ${name} breaks a rule of the kernel: ${message}`,
+      `the policy ${name} breaks a rule of the kernel: ${message}${at}`,
     );
   }
   if (kind?.fault === 'system') return new SimulationError(code, message);

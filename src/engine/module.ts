@@ -29,6 +29,7 @@ export interface EngineExports extends Record<string, unknown> {
   failureNumber(): bigint;
   failureDsqIndex(): number;
   failureOtherSlot(): number;
+  failurePlace(): number;
   waits(): number;
   waitCount(): number;
   counters(): number;
@@ -46,6 +47,7 @@ export interface EngineExports extends Record<string, unknown> {
   bpfRegion(headersEnd: number, writeLow: number, writeHigh: number): void;
   bpfHeap(low: number, high: number, tables: number): void;
   bpfMapping(map: number): void;
+  bpfFunctions(low: number, count: number): void;
   bpfOp(op: number, slot: number): void;
   bpfViolation(): number;
   bpfViolationSite(): number;

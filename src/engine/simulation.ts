@@ -1,7 +1,7 @@
 // One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
 
 import { placePolicy } from '../bpf/policy.js';
-import { exitMessage, violationError } from '../bpf/runtime.js';
+import { exitMessage, failurePlace, violationError } from '../bpf/runtime.js';
 import { AbortedError, EngineError, VtimeError } from '../errors.js';
 import * as abi from './abi.js';
 import { ArrivalFeed } from './arrival-feed.js';
@@ -117,7 +117,9 @@ export class Simulation {
       detail: BigInt.asUintN(64, this.#engine.failureNumber()),
       dsq: this.#engine.failureDsqIndex() >>> 0,
       other: this.#engine.failureOtherSlot() >>> 0,
-      ...(this.model.bpf === undefined ? {} : { text: exitMessage(this.#engine) }),
+      ...(this.model.bpf === undefined
+        ? {}
+        : { text: exitMessage(this.#engine), place: failurePlace(this.#engine, this.model.bpf.scheduler) }),
     };
   }
 

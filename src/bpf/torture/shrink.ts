@@ -170,8 +170,8 @@ function smallerMachines(sizes: ReadonlyMap<string, number>): Reduction {
 function* shorterRuns(config: Workload): Iterable<Workload> {
   const horizon = config.run?.horizon;
   if (horizon === undefined) return;
-  const half = durationNs(horizon) / 2n;
-  if (half > 1_000_000n) yield { ...config, run: { ...config.run, horizon: formatDuration(half) } };
+  const ms = durationNs(horizon) / 1_000_000n;
+  if (ms > 1n) yield { ...config, run: { ...config.run, horizon: formatDuration((ms / 2n) * 1_000_000n) } };
 }
 
 function* plainSeed(config: Workload): Iterable<Workload> {

@@ -64,8 +64,8 @@ export interface TranslateOptions {
   /** Address of the budget, an i32. */
   budget: number;
   /**
-   * Address of an i32 that is set to the site of each call of a helper or kfunc before it is made, so that what goes wrong
-   * inside one has a place too.
+   * Address of an i32 that is set to 1 + the site of each call of a helper or kfunc before it is made, so that what goes
+   * wrong inside one has a place too.
    */
   callSite?: number;
   /** How many parameters the engine's function of this name has, or undefined if it has none. */

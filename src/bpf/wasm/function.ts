@@ -177,7 +177,10 @@ function call(scope: Scope, plan: FunctionPlan): void {
       const imported = module.imported(target.kind, target.name);
       const { callSite } = module.options;
       if (callSite !== undefined) {
-        scope.code.i32(0).i32(module.site(scope.index, scope.at)).memory(op.i32_store, callSite);
+        scope.code
+          .i32(0)
+          .i32(1 + module.site(scope.index, scope.at))
+          .memory(op.i32_store, callSite);
       }
       pushArguments(scope, imported.parameters);
       scope.code.call(imported.function);
