@@ -173,4 +173,28 @@ test('a join on a child that waits: the child is who could end it, and the end o
   );
 });
 
+test('a child that has got the record of a task that has gone does not get its name', async () => {
+  // "a" forks a child at 1 ms and is gone; the child forks another, which takes over a's record and blocks for ever.
+  const { outcome, reason } = await simulate({
+    machine: 'ideal-1',
+    policy: 'global-fifo',
+    workload: {
+      tasks: [
+        {
+          name: 'a',
+          program: [
+            { run: '1ms' },
+            { fork: { count: 1, program: [{ run: '1ms' }, { fork: { count: 1, program: ['block'] } }] } },
+          ],
+        },
+      ],
+    },
+  });
+  assert.is(outcome, 'deadlocked');
+  assert.equal(
+    reason!.chain!.map(({ who, pid }) => [who, pid]),
+    [['a task of "a" (pid 1)', 1]],
+  );
+});
+
 test.run();

@@ -40,6 +40,8 @@ export const WAIT_KIND: u32 = 28;
 export const WAIT_CLASS: u32 = 29;
 /** u8 1: it polls for what it waits for */
 export const WAIT_POLLING: u32 = 30;
+/** u8 1: it has been there from the start, so that its slot tells its name */
+export const WAIT_MEMBER: u32 = 31;
 /** u64 when the wait (WAIT_RUNNING: the stay on the CPU) began, ns */
 export const WAIT_SINCE: u32 = 32;
 

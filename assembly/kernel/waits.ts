@@ -21,6 +21,7 @@ import {
   WAIT_NUMBER,
   WAIT_PARENT,
   WAIT_PLACE,
+  WAIT_MEMBER,
   WAIT_POLLING,
   WAIT_RECEIVE,
   WAIT_RUNNING,
@@ -40,6 +41,7 @@ import { instructionAt, WAITS_IN_BLOCK, WAITS_IN_JOIN } from './program';
 import { QUEUE_HEAD, QUEUE_NR, queuesUsed } from './queue';
 import {
   FLAG_BACKGROUND,
+  FLAG_MEMBER,
   MODE_SPIN_EVENT,
   STATE_DEAD,
   STATE_FREE,
@@ -126,6 +128,7 @@ function writeTask(r: usize, t: u32, state: u8): void {
   store<u32>(r, load<u32>(t, TASK_MASK), WAIT_MASK);
   store<u32>(r, load<u32>(t, TASK_PARENT) >> TASK_SHIFT, WAIT_PARENT);
   store<u8>(r, load<u8>(t, TASK_CLASS), WAIT_CLASS);
+  store<u8>(r, ((load<u16>(t, TASK_FLAGS) & FLAG_MEMBER) != 0 ? 1 : 0) as u8, WAIT_MEMBER);
   store<u32>(r, NONE, WAIT_PLACE);
   const running = load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t;
   if (load<u8>(t, TASK_MODE) == MODE_SPIN_EVENT) {

@@ -22,9 +22,12 @@ export function dsqName(dsq: number): string {
   return dsq === MAX_CPUS ? 'the global DSQ' : `user DSQ ${dsq - MAX_CPUS - 1}`;
 }
 
-/** Name of the task in a slot, if it is one of those that exist from the start; slots are used again. */
-export function taskLabel(model: EncodedModel, slot: number, stats?: number): string {
-  const name = model.taskNames[slot - 1];
+/**
+ * Name of the task in a slot, if it is one of those that exist from the start; slots are used again, which `member` tells, or else
+ * a statistics class that does not fit.
+ */
+export function taskLabel(model: EncodedModel, slot: number, stats?: number, member = true): string {
+  const name = member ? model.taskNames[slot - 1] : undefined;
   const group = stats === undefined ? undefined : model.classes[stats]?.name;
   if (name !== undefined && (group === undefined || name === group || name.startsWith(`${group}/`))) {
     return `task "${name}" (pid ${slot})`;
@@ -83,8 +86,8 @@ export class Waiting {
     return this.#tasks.find((wait) => wait.slot === slot);
   }
 
-  label({ slot, stats }: Pick<Wait, 'slot' | 'stats'>): string {
-    return taskLabel(this.#model, slot, stats);
+  label({ slot, stats, member }: Pick<Wait, 'slot' | 'stats'> & Partial<Wait>): string {
+    return taskLabel(this.#model, slot, stats, member);
   }
 
   /** Names of task groups and sources with a program that matches. */

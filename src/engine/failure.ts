@@ -176,8 +176,11 @@ interface Described {
 /** What happened, in words; with the names of the tasks that were alive then. */
 export function describe(numbers: FailureNumbers, model: EncodedModel, waits: readonly Wait[]): Described {
   const kind = KINDS[numbers.code];
-  const stats = new Map(waits.map((wait) => [wait.slot, wait.stats]));
-  const label = (slot: number) => (slot === 0 ? 'no task' : taskLabel(model, slot, stats.get(slot)));
+  const living = new Map(waits.map((wait) => [wait.slot, wait]));
+  const label = (slot: number) => {
+    const { stats, member } = living.get(slot) ?? {};
+    return slot === 0 ? 'no task' : taskLabel(model, slot, stats, member);
+  };
   const task = label(numbers.task);
   const message =
     kind === undefined

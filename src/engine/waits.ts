@@ -53,6 +53,8 @@ export interface Wait {
   /** Slot of the task that forked it, 0 = none. */
   parent: number;
   polling: boolean;
+  /** It has been there from the start; other tasks may have the slots of those that have gone. */
+  member: boolean;
   since_ns: number;
 }
 
@@ -72,6 +74,7 @@ export function readWaits(buffer: ArrayBuffer, address: number, count: number): 
       number: u32(abi.WAIT_NUMBER),
       parent: u32(abi.WAIT_PARENT),
       polling: view.getUint8(at + abi.WAIT_POLLING) !== 0,
+      member: view.getUint8(at + abi.WAIT_MEMBER) !== 0,
       since_ns: Number(view.getBigUint64(at + abi.WAIT_SINCE, true)),
     };
   });
