@@ -23,8 +23,10 @@ import {
   SECTION_SV_SERIES,
   SVB_STRIDE,
   SECTION_SV_STEPS,
+  SECTION_SV_WAITS,
   SVO_COUNT,
   SVR_COUNT,
+  SVW_BYTES,
   CLS_COUNT,
 } from './abi';
 import { arenaAllocate } from './core/arena';
@@ -45,7 +47,7 @@ import {
   SOJOURN,
   TIMED_OUT,
 } from './core/counters';
-import { fail, FAIL_CONSERVATION, FAIL_CPU_TIME, FAIL_LITTLE } from './core/failure';
+import { fail, FAIL_CONSERVATION, FAIL_CPU_TIME, FAIL_DEADLOCK, FAIL_LITTLE, failure } from './core/failure';
 import {
   HISTOGRAM_COUNT,
   HISTOGRAM_MAX,
@@ -75,6 +77,7 @@ import { seriesLength, writeSeries } from './services/series';
 import { intervalRowBytes, intervalRows, intervalRowsAddress, monitorFinish } from './services/monitor';
 import { clientResults } from './services/request';
 import { checkServices, stepRows, writeEdges, writeInstances, writeSteps } from './services/results';
+import { MOST_WAITS, writeServiceWaits } from './services/waits';
 import { checkWorker } from './workload/worker';
 import { integrateQueue } from './workload/workerqueue';
 
@@ -136,7 +139,7 @@ function checkCpuTime(): void {
 }
 
 /** Most sections of a result image. */
-const RESULT_SECTIONS: u32 = 14;
+const RESULT_SECTIONS: u32 = 15;
 
 let image: usize = 0;
 let sections: u32 = 0;
@@ -166,9 +169,15 @@ export function writeResult(): usize {
     buckets += histogramBucketCount(h);
   }
   const frequencies = busyFrequencies();
+  let waits: usize = 0;
+  let waitCount: u32 = 0;
+  if (serving && failure == FAIL_DEADLOCK) {
+    waits = arenaAllocate((MOST_WAITS * SVW_BYTES) as usize);
+    if (waits != 0) waitCount = writeServiceWaits(waits);
+  }
   const series = instanceCount == 0 ? 0 : seriesLength;
   const bytes =
-    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + stepRows() * 16 + SVO_COUNT * 8 + (serving ? edgeCount : 0) * 32 + intervalRows() * intervalRowBytes() + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
+    IMAGE_HEADER_BYTES + RESULT_SECTIONS * IMAGE_SECTION_BYTES + instanceCount * SVR_COUNT * 8 + series * SVB_STRIDE + stepRows() * 16 + SVO_COUNT * 8 + (serving ? edgeCount : 0) * 32 + waitCount * SVW_BYTES + intervalRows() * intervalRowBytes() + COUNTERS_USED * 8 + nrCpus * 64 + packageCount() * 64 + classes * CLS_COUNT * 8 + used * 64 + buckets * 16 + frequencies * 16 + 64;
   image = arenaAllocate(bytes);
   if (image == 0) return 0;
   sections = 0;
@@ -184,6 +193,7 @@ export function writeResult(): usize {
   if (serving) {
     memory.copy(open(SECTION_SV_CLIENT_RESULTS, SVO_COUNT, 8), clientResults, SVO_COUNT * 8);
     writeEdges(open(SECTION_SV_EDGE_RESULTS, edgeCount, 32));
+    if (waits != 0) memory.copy(open(SECTION_SV_WAITS, waitCount, SVW_BYTES), waits, waitCount * SVW_BYTES);
   }
   writeSteps(open(SECTION_SV_STEPS, stepRows(), 16));
   writeInstances(open(SECTION_SV_RESULTS, instanceCount, SVR_COUNT * 8));

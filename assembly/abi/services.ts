@@ -272,3 +272,17 @@ export const SVO_GIVEN_UP: u32 = 3;
 export const SVO_COUNT: u32 = 4;
 /** Per edge of SECTION_SV_EDGES, 32 B u64: calls that took it, calls that waited for it, time they waited ns, most waiting at once. */
 export const SECTION_SV_EDGE_RESULTS: u32 = 115;
+
+/** After a deadlock, who waits for whom (services/waits.ts), SVW_BYTES: u32 SVW_ kind, u32 instance or edge, u32 thread or connection, u32 reserved, u64 request. */
+export const SECTION_SV_WAITS: u32 = 116;
+export const SVW_BYTES: u32 = 24;
+/** A thread of an instance is blocked until a reply of the request comes. */
+export const SVW_BLOCKED: u32 = 1;
+/** A call of the request is in the queue of a thread. */
+export const SVW_QUEUED: u32 = 2;
+/** A call of the request waits for a connection of an edge (NONE: for any of its pool); the request has one. */
+export const SVW_EDGE_WAITING: u32 = 3;
+export const SVW_EDGE_HELD: u32 = 4;
+/** Likewise for a connection that a request holds in an instance. */
+export const SVW_LINE_WAITING: u32 = 5;
+export const SVW_LINE_HELD: u32 = 6;

@@ -192,3 +192,8 @@ export function timeOfLiveRequests(): u64 {
 }
 
 export let liveRequests: u64 = 0;
+
+/** Request records that have ever been used, from REQUESTS on. */
+export function requestsMade(): u32 {
+  return requestsUsed;
+}

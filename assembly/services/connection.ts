@@ -33,7 +33,7 @@ import { INSTANCE_EDGE_COUNT, INSTANCE_EDGES, INSTANCE_HOLDS, NODE_HOLD } from '
 export const EDGE_BYTES: usize = 80;
 export const EDGE_LIMIT: usize = 0;
 const EDGE_USED: usize = 4;
-const EDGE_FIRST: usize = 8;
+export const EDGE_FIRST: usize = 8;
 const EDGE_LAST: usize = 12;
 export const EDGE_FROM: usize = 16;
 export const EDGE_TO: usize = 20;
@@ -46,12 +46,12 @@ export const EDGE_MOST_WAITING: usize = 56;
 
 export const LINE_SHIFT: u32 = 4;
 const LINE_HOLDER: usize = 0;
-const LINE_FIRST: usize = 4;
+export const LINE_FIRST: usize = 4;
 const LINE_LAST: usize = 8;
 
 /** Flags of a record in a request's list: not a join but a connection taken, of an edge, or of a service. */
-const CALL_TAKEN: u32 = 0x100;
-const CALL_HELD: u32 = 0x200;
+export const CALL_TAKEN: u32 = 0x100;
+export const CALL_HELD: u32 = 0x200;
 /** Of a waiting call: it goes on through the network. */
 const CALL_BY_NETWORK: u32 = 0x400;
 

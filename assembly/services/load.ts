@@ -205,7 +205,8 @@ export let instances: u32 = 0;
 export let instanceCount: u32 = 0;
 
 let lists: usize = 0;
-let connections: u32 = 0;
+/** Connections of the client. */
+export let connections: u32 = 0;
 let cores: u32 = 0;
 let machines: u32 = 0;
 let services: u32 = 0;

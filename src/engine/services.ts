@@ -6,6 +6,7 @@ import type { Outcome, SimulateOptions } from '../types.js';
 import * as abi from './abi.js';
 import { Histogram } from './histogram.js';
 import { readSections, type SectionPlace } from './image.js';
+import { type Deadlock, deadlockOf } from './services-deadlock.js';
 import { END_TO_END, type EncodedServices, encodeServices, requestClass } from './services-model.js';
 import { outcomeOf } from './simulate.js';
 import { Simulation } from './simulation.js';
@@ -80,6 +81,8 @@ export interface ServicesResult {
     /** Requests whose last attempt timed out; they have no latency. */
     given_up: number;
   };
+  /** Outcome deadlocked: who waits for whom. */
+  deadlock?: Deadlock;
   /** Edges with a pool or with blocking connections. */
   edges: EdgeResult[];
   /** Empty without power management. */
@@ -149,6 +152,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
   const end_ns = simulation.counter(abi.R_END_NS);
   const of = (row: number, field: number) =>
     Number(view.getBigUint64(rows.offset + row * rows.stride + field * 8, true));
+  const waits = sections.get(abi.SECTION_SV_WAITS);
   const steps = stepsOf(view, sections.get(abi.SECTION_SV_STEPS)!, model);
   return {
     outcome: outcomeOf(simulation),
@@ -177,6 +181,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       jobs: of(row, abi.SVR_JOBS),
       residence: (service >= 0 ? latencies.get(name) : undefined) ?? Histogram.empty,
     })),
+    ...(waits === undefined ? {} : { deadlock: deadlockOf(view, waits, model) }),
     client: clientOf(view, sections.get(abi.SECTION_SV_CLIENT_RESULTS)!),
     edges: edgesOf(view, sections.get(abi.SECTION_SV_EDGE_RESULTS)!, model),
     intervals: intervalsOf(view, sections.get(abi.SECTION_SV_INTERVALS)!, model),
