@@ -109,7 +109,7 @@ class Settler {
       if (value !== undefined) this.write(map, variable.offset, variable.bytes, value);
       if (CPU_COUNTS.has(name)) this.write(map, variable.offset, variable.bytes, BigInt(cpus));
       const default_ns = enumerators.get('SCX_SLICE_DFL');
-      if (name === 'slice_ns' && default_ns !== undefined && this.isZero(map, variable)) {
+      if (name.endsWith('slice_ns') && default_ns !== undefined && this.isZero(map, variable)) {
         this.write(map, variable.offset, variable.bytes, default_ns);
       }
     }
