@@ -4,6 +4,7 @@
 
 import {
   DECISION_BYTES,
+  DECISION_CALLBACK,
   DECISION_CLASS,
   DECISION_CPU,
   DECISION_DSQ,
@@ -81,6 +82,13 @@ export function recordInsertion(t: u32, dsq: u32, vtime: u64): void {
   const r = records + ((used - 1) as usize) * DECISION_BYTES;
   store<u64>(r, load<u64>(t, TASK_SLICE));
   store<u64>(r, vtime, DECISION_VTIME);
+}
+
+/** A callback of the scheduler begins, on `cpu` and for task t (0 = none). */
+// @ts-ignore: decorator
+@inline
+export function noteCallback(op: u32, cpu: u32, t: u32): void {
+  if (comparing) recordDetailAt(DECISION_CALLBACK, cpu, t, op);
 }
 
 // @ts-ignore: decorator

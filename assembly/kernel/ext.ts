@@ -1,7 +1,18 @@
 // The sched_ext core: what the kernel does around a policy's callbacks (kernel/sched/ext.c). Policies call the
 // functions in the second half, which carry the names of the kfuncs.
 
-import { KERNEL_6_12, KERNEL_7_3, P_ENQ_LAST, P_KERNEL, P_POLICY, POLICY_NONE, POLICY_PROCESSOR_SHARING, STATE_LOCAL } from '../abi';
+import {
+  DECISION_IDLE,
+  DECISION_KICK,
+  KERNEL_6_12,
+  KERNEL_7_3,
+  POLICY_NONE,
+  POLICY_PROCESSOR_SHARING,
+  P_ENQ_LAST,
+  P_KERNEL,
+  P_POLICY,
+  STATE_LOCAL,
+} from '../abi';
 import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, SCRATCH_MASK } from '../core/layout';
@@ -21,6 +32,7 @@ import {
   opsYield,
 } from '../policy/ops';
 import { CPU_CURR } from './cpu';
+import { comparing, recordDetailAt } from './decisions';
 import {
   DSQ_GLOBAL,
   DSQ_NONE,
@@ -396,6 +408,7 @@ export function dsqMoveToCpu(d: u32, cpu: u32): bool {
 /** scx_bpf_kick_cpu() */
 export function kickCpu(cpu: u32, flags: u32): void {
   count(KICKS);
+  if (comparing) recordDetailAt(DECISION_KICK, cpu, 0, flags);
   const curr = load<u32>(cpu << CPU_SHIFT, CPU_CURR);
   if (curr == 0) {
     wakeIdleCpu(cpu);
@@ -413,12 +426,20 @@ export function kickIdleCpus(mask: usize): void {
   }
 }
 
+/** The CPU is no longer idle to others. */
+// @ts-ignore: decorator
+@inline
+function takeIdle(cpu: u32): void {
+  maskClear(IDLE_MASK, cpu);
+  if (comparing) recordDetailAt(DECISION_IDLE, cpu, 0, 0);
+}
+
 /** scx_bpf_test_and_clear_cpu_idle() */
 // @ts-ignore: decorator
 @inline
 export function testAndClearCpuIdle(cpu: u32): bool {
   if (!maskTest(IDLE_MASK, cpu)) return false;
-  maskClear(IDLE_MASK, cpu);
+  takeIdle(cpu);
   return true;
 }
 
@@ -435,7 +456,7 @@ export function anyCpuIdle(): bool {
 @inline
 export function pickIdleCpu(mask: usize): i32 {
   const cpu = maskFirstAnd(IDLE_MASK, mask);
-  if (cpu >= 0) maskClear(IDLE_MASK, cpu as u32);
+  if (cpu >= 0) takeIdle(cpu as u32);
   return cpu;
 }
 
@@ -444,7 +465,7 @@ export function pickIdleAmong(t: u32, mask: usize): i32 {
   const own = maskAddress(load<u32>(t, TASK_MASK));
   for (let cpu = maskFirstAnd(IDLE_MASK, mask); cpu >= 0; cpu = maskNextAnd(IDLE_MASK, mask, (cpu as u32) + 1)) {
     if (!maskTest(own, cpu as u32)) continue;
-    maskClear(IDLE_MASK, cpu as u32);
+    takeIdle(cpu as u32);
     return cpu;
   }
   return -1;

@@ -4,9 +4,10 @@
 // nowhere else may then run everywhere (select_fallback_rq()). A sched_ext policy without cpu_online() and cpu_offline()
 // is ejected, with the request to load it anew: its tasks become fair. The native policies have neither.
 
-import { EVENT_ONLINE } from '../abi';
+import { CLASS_EXT, EVENT_ONLINE } from '../abi';
 import { fail, FAIL_WHEEL } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, TASK_SHIFT } from '../core/layout';
+import { opsSetCpumask } from '../policy/ops';
 import { deliver, DELIVERY_MACHINE } from '../workload/delivery';
 import { CPU_CURR } from './cpu';
 import { resched } from './events';
@@ -18,7 +19,7 @@ import { maskAddress, maskClear, maskFirstAnd, maskSet, maskTest } from './mask'
 import { domainsInit } from './scheddomain';
 import { updateCurr } from './charge';
 import { fairArrives, taskMove } from './wakeup';
-import { STATE_FREE, TASK_MASK, TASK_STATE, taskSlots } from './task';
+import { STATE_FREE, TASK_CLASS, TASK_MASK, TASK_STATE, taskSlots } from './task';
 
 const EVENT_BYTES: u32 = 32;
 let events: usize = 0;
@@ -76,6 +77,8 @@ function offline(cpu: u32): void {
 function breakAffinity(): void {
   for (let t: u32 = 1 << TASK_SHIFT, end = taskSlots() << TASK_SHIFT; t < end; t += 1 << TASK_SHIFT) {
     if (load<u8>(t, TASK_STATE) == STATE_FREE) continue;
-    if (maskFirstAnd(maskAddress(load<u32>(t, TASK_MASK)), ONLINE_MASK) < 0) store<u32>(t, 0, TASK_MASK);
+    if (maskFirstAnd(maskAddress(load<u32>(t, TASK_MASK)), ONLINE_MASK) >= 0) continue;
+    store<u32>(t, 0, TASK_MASK);
+    if (load<u8>(t, TASK_CLASS) == CLASS_EXT) opsSetCpumask(t);
   }
 }

@@ -48,6 +48,7 @@ import { BARRIER_SHIFT, CPU_SHIFT, QUEUE_SHIFT, TASK_SHIFT } from '../core/layou
 import { draw64, entityKey, mulQ32 } from '../core/random';
 import { serviceNext } from '../services/timer';
 import { controlStep, jobDropped, jobFinished } from '../workload/service';
+import { opsSetCpumask } from '../policy/ops';
 import { setAffinity } from './affinity';
 import { BARRIER_SIGNALLED, barrierAddWaiter, barrierRelease } from './barrier';
 import { CPU_WORK_BEGIN } from './cpu';
@@ -357,6 +358,7 @@ function execute(op: u32, i: usize, c: u32, t: u32): u32 {
         return CONTINUE;
       }
       store<u32>(t, a, TASK_MASK);
+      if (load<u8>(t, TASK_CLASS) == CLASS_EXT) opsSetCpumask(t);
       if (a == 0 || maskTest(maskAddress(a), c >> CPU_SHIFT)) return CONTINUE;
       // The current CPU is no longer allowed: leave it and be placed anew.
       deactivate(c, t, STATE_SLEEPING, STATE_IO);

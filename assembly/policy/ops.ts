@@ -3,8 +3,16 @@
 // one switch that falls through. The two policies of large sweeps are asked for first.
 
 import {
+  BPF_OP_DEQUEUE,
+  BPF_OP_DISPATCH,
+  BPF_OP_ENQUEUE,
+  BPF_OP_QUIESCENT,
+  BPF_OP_RUNNABLE,
+  BPF_OP_RUNNING,
   BPF_OP_SELECT_CPU,
-  P_POLICY,
+  BPF_OP_STOPPING,
+  BPF_OP_TICK,
+  DECISION_SELECTED,
   POLICY_BPF,
   POLICY_CENTRAL,
   POLICY_DOMAINS,
@@ -19,13 +27,16 @@ import {
   POLICY_SFS,
   POLICY_SHORTEST_REMAINING,
   POLICY_WEIGHTED_VTIME,
+  P_POLICY,
 } from '../abi';
 import * as bpf from '../bpf/ops';
 import { cgroupMade } from '../bpf/cgroups';
 import { cgroupMapped } from '../bpf/mapping';
 import { timersFire } from '../bpf/timer';
 import { param } from '../core/counters';
+import { comparing, noteCallback, recordDetail } from '../kernel/decisions';
 import { fluidEnable, fluidJoin, fluidLeave } from '../kernel/fluid';
+import { TASK_CPU } from '../kernel/task';
 import * as central from './central';
 import * as domains from './domains';
 import * as domainsAsCoded from './domains_as_coded';
@@ -71,6 +82,15 @@ export function opsHasSelectCpu(): bool {
 // @ts-ignore: decorator
 @inline
 export function opsSelectCpu(t: u32, prev: u32, flags: u32): u32 {
+  noteCallback(BPF_OP_SELECT_CPU, prev, t);
+  const cpu = selectedCpu(t, prev, flags);
+  if (comparing) recordDetail(DECISION_SELECTED, t, cpu);
+  return cpu;
+}
+
+// @ts-ignore: decorator
+@inline
+function selectedCpu(t: u32, prev: u32, flags: u32): u32 {
   if (policy == POLICY_DOMAINS) return domains.selectCpu(t, prev);
   if (policy == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
   return selectCpu(t, prev, flags);
@@ -94,6 +114,7 @@ function selectCpu(t: u32, prev: u32, flags: u32): u32 {
 // @ts-ignore: decorator
 @inline
 export function opsEnqueue(t: u32, flags: u32): void {
+  noteCallback(BPF_OP_ENQUEUE, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_DOMAINS) domains.enqueue(t);
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t, flags);
   else enqueue(t, flags);
@@ -118,6 +139,7 @@ function enqueue(t: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsDequeue(t: u32, moves: bool): void {
+  noteCallback(BPF_OP_DEQUEUE, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_BPF) bpf.dequeue(t, moves);
 }
 
@@ -129,6 +151,7 @@ export function opsInsertMarked(t: u32, cpu: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsDispatch(cpu: u32, prev: u32): void {
+  noteCallback(BPF_OP_DISPATCH, cpu, prev);
   if (policy == POLICY_DOMAINS) domains.dispatch(cpu);
   else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu, prev);
   else dispatch(cpu, prev);
@@ -151,6 +174,7 @@ function dispatch(cpu: u32, prev: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsRunnable(t: u32, flags: u32): void {
+  noteCallback(BPF_OP_RUNNABLE, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_PROCESSOR_SHARING) fluidJoin(t);
   else if (policy == POLICY_BPF) bpf.runnable(t, flags);
 }
@@ -158,6 +182,7 @@ export function opsRunnable(t: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsRunning(t: u32): void {
+  noteCallback(BPF_OP_RUNNING, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.running(t);
   else if (policy >= POLICY_CENTRAL) running(t);
 }
@@ -175,6 +200,7 @@ function running(t: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsStopping(t: u32, runnable: bool): void {
+  noteCallback(BPF_OP_STOPPING, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.stopping(t);
   else if (policy >= POLICY_DOMAINS_AS_CODED) stopping(t, runnable);
 }
@@ -193,6 +219,7 @@ function stopping(t: u32, runnable: bool): void {
 // @ts-ignore: decorator
 @inline
 export function opsTick(t: u32): void {
+  noteCallback(BPF_OP_TICK, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.tick(t);
   else if (policy == POLICY_BPF) bpf.tick(t);
 }
@@ -200,6 +227,7 @@ export function opsTick(t: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsQuiescent(t: u32, sleeps: bool): void {
+  noteCallback(BPF_OP_QUIESCENT, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_DOMAINS) domains.quiescent(t);
   else if (policy >= POLICY_DOMAINS_AS_CODED) quiescent(t, sleeps);
 }

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { VERSION } from '../version.js';
+import { bpfCommand } from './bpf.js';
 import { configCommand } from './config.js';
 import { explainCommand } from './explain.js';
 import { kernelCommand } from './kernel.js';
@@ -29,6 +30,7 @@ function program(): Command {
     sweepCommand(),
     reportCommand(),
     traceCommand(),
+    bpfCommand(),
     configCommand(),
     explainCommand(),
     policiesCommand(),
