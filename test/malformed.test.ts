@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { main } from '../src/cli/index.js';
 import type { Malformed } from './malformed/case.js';
 import { CONFIGS } from './malformed/configs.js';
 import { DOCUMENTS } from './malformed/documents.js';
 import { TRACES } from './malformed/traces.js';
+import { commandLine, type Outcome } from './support/command-line.js';
 
 const ALL: Malformed[] = [...CONFIGS, ...TRACES, ...DOCUMENTS];
 const EXPECTED = 'test/malformed/expected.json';
@@ -20,33 +20,6 @@ const LIMIT_MS = 10_000;
 
 const root = mkdtempSync(join(tmpdir(), 'vtime-malformed-'));
 process.on('exit', () => rmSync(root, { recursive: true, force: true }));
-
-interface Outcome {
-  exitCode: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs the command line in this process. */
-async function inProcess(args: string[]): Promise<Outcome> {
-  const written = { stdout: '', stderr: '' };
-  const original = { stdout: process.stdout.write, stderr: process.stderr.write };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    process[stream].write = (chunk: string | Uint8Array) => {
-      written[stream] += chunk;
-      return true;
-    };
-  }
-  try {
-    await main(['node', 'vtime', ...args]);
-  } finally {
-    Object.assign(process.stdout, { write: original.stdout });
-    Object.assign(process.stderr, { write: original.stderr });
-  }
-  const exitCode = Number(process.exitCode ?? 0);
-  process.exitCode = 0;
-  return { exitCode, ...written };
-}
 
 /** The folder of a case, its files, and its arguments with their paths. */
 function place({ files, args }: Malformed, index: number): { folder: string; out: string; args: string[] } {
@@ -102,7 +75,7 @@ ALL.forEach((given, index) => {
   test(title(given), async () => {
     const { folder, out, args } = place(given, index);
     const started = performance.now();
-    const outcome = await inProcess(args);
+    const outcome = await commandLine(...args);
     assert.ok(performance.now() - started < LIMIT_MS, 'no hang');
     checkOutcome(outcome, out);
     const message = outcome.stderr
