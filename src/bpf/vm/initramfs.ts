@@ -17,8 +17,8 @@ const RUNNER = ['workload.c', 'program.c', 'draw.c', 'model.c'];
 const HEADERS = ['workload.h'];
 const TRACE_DUMP = ['trace-dump.c'];
 const METRONOME = ['metronome.c'];
-/** See metronome.c. A power of 2, as the clock chip wants it. */
-const METRONOME_HZ = 2048;
+/** Rate of the clock chip: 2048 Hz (metronome.c). */
+const METRONOME_RATE = 5;
 const FLAGS = ['-O2', '-Wall', '-static'];
 
 /** Compiles a static program of bpf/vm unless the cache has it; returns its path. */
@@ -117,7 +117,7 @@ export function buildInitramfs({
     { path: 'observe', contents: readFileSync(join(SOURCES, observer.script)) },
     text('workload', workload.text),
     text('cgroups', cgroups.join('')),
-    text('settings', settingsText({ ...observer.settings, ...(exact && { METRONOME_HZ }) })),
+    text('settings', settingsText({ ...observer.settings, ...(exact && { METRONOME_RATE }) })),
     // Inserted by name, which is their order.
     ...kernel.modules.map(
       (file, i): CpioEntry => ({ path: `modules/${i}.ko`, contents: readFileSync(file) }),
