@@ -38,6 +38,7 @@ test('workloads that the runner has no words for', () =>
 test('options', async () => {
   await mistake(/--cpus is "0"; expected a whole number from 1 to 512/, WORKLOAD, '--cpus', '0');
   await mistake(/--rodata x; expected name=number/, WORKLOAD, '--rodata', 'x');
+  await mistake(/--metronome is "3"; expected one of 256, /, WORKLOAD, '--metronome', '3');
   await mistake(/--timeout is "5"; expected a time like 10min/, WORKLOAD, '--timeout', '5');
   await mistake(/\/nowhere\/x\.arrow: cannot write: ENOENT/, WORKLOAD, '-o', '/nowhere/x.arrow');
 });

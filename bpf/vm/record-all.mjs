@@ -58,7 +58,8 @@ function recording(workload, cpus, variant) {
   const name = [workload, variant, cpus].filter((part) => part !== '').join('-');
   const rodata = () => (variant === 'wrap' ? ['--rodata', `vtime_base=${wrapBase(workload, cpus)}`] : []);
   const scheduler = FAIR.includes(variant) ? ['--scheduler', variant] : [];
-  const options = () => [...settings(workload, cpus, variant), ...scheduler, ...rodata()];
+  const metronome = workload === 'distribution' ? ['--metronome', '8192'] : [];
+  const options = () => [...settings(workload, cpus, variant), ...scheduler, ...metronome, ...rodata()];
   return { name, workload, cpus, options };
 }
 

@@ -5,7 +5,7 @@ import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { recordingToArrow } from '../bpf/recording/file.js';
-import { recordKernel } from '../bpf/vm/record.js';
+import { METRONOMES_HZ, recordKernel } from '../bpf/vm/record.js';
 import { resolveConfig } from '../config/resolve.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
@@ -18,6 +18,7 @@ interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {
   rodata?: string[];
   fast?: boolean;
   timeout: string;
+  metronome?: string;
   console?: boolean;
   quiet?: boolean;
 }
@@ -42,6 +43,16 @@ function loaderLine(setting: string): string {
     throw new VtimeError('usage', `--rodata ${setting}`, { value: setting, expected: 'name=number' });
   }
   return `rodata ${setting.slice(0, at)} ${setting.slice(at + 1)}`;
+}
+
+function metronomeOf(text: string | undefined): { metronome_hz?: number } {
+  if (text === undefined) return {};
+  const metronome_hz = Number(text);
+  if (METRONOMES_HZ.includes(metronome_hz)) return { metronome_hz };
+  throw new VtimeError('usage', `--metronome is "${text}"`, {
+    value: text,
+    expected: `one of ${METRONOMES_HZ.join(', ')}`,
+  });
 }
 
 /** A path that can't be written is told before the minutes that a boot takes. */
@@ -84,7 +95,7 @@ function keep(path: string, bytes: Uint8Array): void {
 }
 
 async function record(file: string, options: RecordCommandOptions): Promise<void> {
-  const { scheduler, cpus, out, rodata = [], fast, timeout, seed, set, quiet } = options;
+  const { scheduler, cpus, out, rodata = [], fast, timeout, metronome, seed, set, quiet } = options;
   const given: ConfigOptions = { set: { ...set, ...machineOf(cpus) }, ...(seed !== undefined && { seed }) };
   const config = resolveConfig(configWith(file, given));
   const loaderLines = rodata.map(loaderLine);
@@ -99,6 +110,7 @@ async function record(file: string, options: RecordCommandOptions): Promise<void
       exact: fast !== true,
       loaderLines,
       timeout_ms,
+      ...metronomeOf(metronome),
       signal,
       say,
       ...(scheduler !== undefined && { scheduler }),
@@ -137,6 +149,10 @@ export function kernelRecordCommand(): Command {
       new Option('--set <path=value>', 'set any config field; may be repeated').argParser(assignment),
     )
     .option('--fast', 'several times as fast, but no two runs are equal')
+    .option(
+      '--metronome <hz>',
+      'rounds of the emulator per second at least; more keep the CPUs closer together (default: 2048)',
+    )
     .option('--timeout <duration>', 'time after which the guest counts as hung', '10min')
     .option('--console', "show the guest's console")
     .option('--quiet', 'print nothing but the result and errors')

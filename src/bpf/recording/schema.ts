@@ -121,6 +121,8 @@ export interface RecordingInfo {
   emulator: string;
   /** exact: the guest's clock counts instructions, and a second recording is equal; fast: it follows the host's. */
   mode: 'exact' | 'fast';
+  /** Exact mode: rounds of the emulator per second at least. */
+  metronome_hz?: number;
   cpus: number;
   /** Name of the sched_ext object without `.record.bpf.o`, or of the fair class: eevdf, cfs, eevdf-7.3. */
   scheduler: string;

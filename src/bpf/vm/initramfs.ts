@@ -17,8 +17,8 @@ const RUNNER = ['workload.c', 'program.c', 'draw.c', 'model.c'];
 const HEADERS = ['workload.h'];
 const TRACE_DUMP = ['trace-dump.c'];
 const METRONOME = ['metronome.c'];
-/** Rate of the clock chip: 2048 Hz (metronome.c). */
-const METRONOME_RATE = 5;
+/** The clock chip's frequency at rate 1 (metronome.c); each further rate halves it. */
+const CHIP_HZ = 32768;
 const FLAGS = ['-O2', '-Wall', '-static'];
 
 /** Compiles a static program of bpf/vm unless the cache has it; returns its path. */
@@ -81,8 +81,8 @@ export interface InitramfsOptions {
   kernel: Kernel;
   workload: GuestWorkload;
   observer: Observer;
-  /** The guest's clock counts instructions. */
-  exact: boolean;
+  /** Of the metronome, a power of 2; 0: none. */
+  metronome_hz: number;
   /** Where compiled programs are kept. */
   cache: string;
 }
@@ -92,7 +92,7 @@ export function buildInitramfs({
   kernel,
   workload,
   observer,
-  exact,
+  metronome_hz,
   cache,
 }: InitramfsOptions): Uint8Array {
   const program = (path: string, file: string): CpioEntry => ({
@@ -117,7 +117,13 @@ export function buildInitramfs({
     { path: 'observe', contents: readFileSync(join(SOURCES, observer.script)) },
     text('workload', workload.text),
     text('cgroups', cgroups.join('')),
-    text('settings', settingsText({ ...observer.settings, ...(exact && { METRONOME_RATE }) })),
+    text(
+      'settings',
+      settingsText({
+        ...observer.settings,
+        ...(metronome_hz > 0 && { METRONOME_RATE: Math.log2(CHIP_HZ / metronome_hz) + 1 }),
+      }),
+    ),
     // Inserted by name, which is their order.
     ...kernel.modules.map(
       (file, i): CpioEntry => ({ path: `modules/${i}.ko`, contents: readFileSync(file) }),

@@ -18,6 +18,11 @@ export interface RecordOptions {
   scheduler?: string;
   /** Repeatable; otherwise several times as fast. Default: true. */
   exact?: boolean;
+  /**
+   * Exact mode: how often a second the emulator begins a new round of the CPUs at least; one of METRONOMES_HZ. A higher one
+   * keeps the CPUs' clocks closer together, and more of their callbacks overlap. Default: 2048.
+   */
+  metronome_hz?: number;
   /** Lines added to the loader's input. */
   loaderLines?: readonly string[];
   /** Host time after which the guest counts as hung; default: ten minutes. */
@@ -36,6 +41,9 @@ export interface Recorded {
   wall_ms: number;
 }
 
+/** What the clock chip can do, without its two fastest rates. */
+export const METRONOMES_HZ: readonly number[] = [256, 512, 1024, 2048, 4096, 8192];
+const METRONOME_HZ = 2048;
 const TIMEOUT_MS = 600_000;
 /** Kernel, file system and the buffers of what observes; QEMU takes from the host only what is used. */
 const MEMORY_MB = 1024;
@@ -55,6 +63,7 @@ function schedulerOf({ policy }: ResolvedConfig, cpus: number): string {
 /** Fetches what is missing, boots, runs the workload and returns its recording. */
 export async function recordKernel(options: RecordOptions): Promise<Recorded> {
   const { config, exact = true, cache = cacheFolder(), signal, say } = options;
+  const metronome_hz = exact ? (options.metronome_hz ?? METRONOME_HZ) : 0;
   const workload = guestWorkload(config);
   const scheduler = options.scheduler ?? schedulerOf(config, workload.cpus);
   const fetching = { cache, ...(signal && { signal }), ...(say && { say }) };
@@ -73,7 +82,7 @@ export async function recordKernel(options: RecordOptions): Promise<Recorded> {
   const guest = await boot({
     emulator,
     kernel,
-    initramfs: buildInitramfs({ busybox, kernel, workload, observer, exact, cache }),
+    initramfs: buildInitramfs({ busybox, kernel, workload, observer, metronome_hz, cache }),
     cpus: workload.places,
     memory_mb: evenMemory(workload.places, MEMORY_MB + MEMORY_MB_PER_CPU * workload.cpus),
     exact,
@@ -94,6 +103,7 @@ export async function recordKernel(options: RecordOptions): Promise<Recorded> {
     kernel: release,
     emulator: emulator.version,
     mode: exact ? 'exact' : 'fast',
+    metronome_hz,
     cpus: workload.cpus,
     ...about,
     features,
