@@ -163,6 +163,8 @@ export const P_ORDER: u32 = 107;
 /** BPF objects: SCX_OPS_ flags, and dispatch_max_batch. */
 export const P_BPF_FLAGS: u32 = 108;
 export const P_BPF_BATCH: u32 = 109;
+/** What an object's clock shows when the simulation begins, ns. */
+export const P_BPF_UPTIME_NS: u32 = 110;
 /** 1: fair groups of SECTION_CGROUPS and of the containers (kernel/group.ts). */
 export const P_GROUP_SCHED: u32 = 112;
 /** Runtime handed to a CPU at once (sched_cfs_bandwidth_slice()). */

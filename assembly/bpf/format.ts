@@ -1,7 +1,7 @@
 // bstr_printf() of BPF programs: %d %i %u %x %X %c %s %p %%, with l, ll, h, z, a width, 0 and -. Arguments are u64 each. What a
 // format asks for and does not get reads as 0.
 
-import { readable } from './region';
+import { isReadable, readable } from './region';
 
 const PERCENT: u8 = 0x25;
 const MINUS: u8 = 0x2d;
@@ -46,9 +46,10 @@ function putNumber(value: u64, base: u64, negative: bool, upper: bool, width: i3
   if (left) padding(pad, 0x20);
 }
 
+/** A text that cannot be read is empty. */
 function putText(pointer: u64, width: i32, left: bool): void {
   let n: u32 = 0;
-  while (n < 256 && load<u8>(readable(pointer + (n as u64), 1)) != 0) n++;
+  while (n < 256 && isReadable(pointer + (n as u64), 1) && load<u8>((pointer as usize) + n) != 0) n++;
   if (!left) padding(width - (n as i32), 0x20);
   for (let i: u32 = 0; i < n; i++) put(load<u8>((pointer as usize) + i));
   if (left) padding(width - (n as i32), 0x20);

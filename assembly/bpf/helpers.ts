@@ -5,17 +5,18 @@ import { BPF_NULL, CPU_SHIFT, TASK_SHIFT, TASKS } from '../core/layout';
 import { MAP_CGRP_STORAGE, MAP_TASK_STORAGE, MAP_TYPE, P_HZ } from '../abi';
 import { param } from '../core/counters';
 import { CPU_CURR } from '../kernel/cpu';
-import { now } from '../kernel/events';
 import { nrCpus } from '../kernel/mask';
 import { TASK_CGROUP, TASK_PID, TASK_SLICE, TASK_VTIME } from '../kernel/task';
 import { cgroupOf, cgroupPointer } from './cgroup';
+import { clock } from './clock';
 import { callFunction, contextCpu, noteViolation, spend, violate, VIOLATION_LOCK, VIOLATION_POINTER } from './context';
 import { formatInto } from './format';
 import { EINVAL, ENOENT, mapDelete, mapForEach, mapLookup, mapLookupOn, mapOf, mapUpdate, queuePush, queueTake } from './map';
 import { printed } from './message';
 import { drawU32 } from './random';
-import { isTask, READ_LOW, readable, taskOf, taskPointer, writable, writeHigh } from './region';
+import { isReadable, isTask, readable, taskOf, taskPointer, writable } from './region';
 import { ringReserve } from './ringbuf';
+import { PRINTK_ARGUMENTS } from './state';
 import { storageDelete, storageGet } from './storage';
 import { VIEW_COMM, VIEW_DISALLOW, VIEW_TGID, viewRegs } from './task';
 import { timerCancel, timerInit, timerSetCallback, timerStart } from './timer';
@@ -164,20 +165,20 @@ export function bpf_helper_spin_unlock(lock: u64): u64 {
 // ---- where, when, who ---------------------------------------------------------------------------------------------------
 
 export function bpf_helper_ktime_get_ns(): u64 {
-  return now;
+  return clock();
 }
 
 export function bpf_helper_ktime_get_boot_ns(): u64 {
-  return now;
+  return clock();
 }
 
 /** The clock of the last tick; here it is exact. */
 export function bpf_helper_ktime_get_coarse_ns(): u64 {
-  return now;
+  return clock();
 }
 
 export function bpf_helper_jiffies64(): u64 {
-  return (now * param(P_HZ)) / 1000000000;
+  return (clock() * param(P_HZ)) / 1000000000;
 }
 
 export function bpf_helper_get_smp_processor_id(): u64 {
@@ -263,7 +264,10 @@ export function bpf_helper_ringbuf_query(map: u64, flags: u64): u64 {
 // ---- text and memory ----------------------------------------------------------------------------------------------------
 
 export function bpf_helper_trace_printk(format: u64, bytes: u64, a: u64, b: u64, c: u64): u64 {
-  return printed(format, 0, 0) as u64;
+  store<u64>(PRINTK_ARGUMENTS, a);
+  store<u64>(PRINTK_ARGUMENTS, b, 8);
+  store<u64>(PRINTK_ARGUMENTS, c, 16);
+  return printed(format, PRINTK_ARGUMENTS as u64, 24) as u64;
 }
 
 export function bpf_helper_trace_vprintk(format: u64, bytes: u64, data: u64, dataBytes: u64): u64 {
@@ -273,12 +277,6 @@ export function bpf_helper_trace_vprintk(format: u64, bytes: u64, data: u64, dat
 export function bpf_helper_snprintf(to: u64, size: u64, format: u64, data: u64, dataBytes: u64): u64 {
   const at: usize = size == 0 ? (0 as usize) : writable(to, size);
   return (formatInto(at, size as u32, format, data, dataBytes) + 1) as u64;
-}
-
-// @ts-ignore: decorator
-@inline
-function isReadable(pointer: u64, bytes: u64): bool {
-  return pointer >= (READ_LOW as u64) && pointer <= (writeHigh as u64) && bytes <= (writeHigh as u64) - pointer;
 }
 
 /** A fault zeroes the destination. */

@@ -5,11 +5,11 @@ import { CPU_SHIFT, DSQ_SHIFT, IDLE_MASK, ONLINE_MASK } from '../core/layout';
 import { fail, FAIL_BPF_RULE } from '../core/failure';
 import { CPU_CURR } from '../kernel/cpu';
 import { DSQ_GLOBAL, DSQ_NONE, dsqFirst, dsqLocal, dsqNr, dsqRemove } from '../kernel/dsq';
-import { now } from '../kernel/events';
 import { dsqMoveToLocal, kickCpu, pickIdleCpu, pickIdleNear, pickIdleWithin, reenqueue, testAndClearCpuIdle } from '../kernel/ext';
 import { maskAddress, maskFirstAnd, nrCpus } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_CGROUP, TASK_CPU, TASK_FLAGS, TASK_PID, TASK_SLICE, TASK_VTIME } from '../kernel/task';
 import { cgroupPointer } from './cgroup';
+import { clock } from './clock';
 import { context, contextCpu, IN_CPU_RELEASE, IN_DISPATCH } from './context';
 import { createDsq, destroyDsq, dsqOfId, userDsq } from './dsqid';
 import { bufferCancel, bufferFlush, bufferLeft, ENQ_DSQ_PRIQ, insert } from './insert';
@@ -305,7 +305,7 @@ export function bpf_kfunc_scx_bpf_cpu_rq(cpu: u64): u64 {
   const curr = load<u32>((cpu as u32) << CPU_SHIFT, CPU_CURR);
   store<u64>(r, taskPointer(curr));
   store<u64>(r, taskPointer(0), 8);
-  store<u64>(r, now, 16);
+  store<u64>(r, clock(), 16);
   store<u32>(r, cpu as u32, 24);
   store<u32>(r, dsqNr(dsqLocal(cpu as u32)) + (curr != 0 ? 1 : 0), 28);
   return r as u64;
@@ -320,7 +320,7 @@ export function bpf_kfunc_scx_bpf_cpu_curr(cpu: u64): u64 {
 }
 
 export function bpf_kfunc_scx_bpf_now(): u64 {
-  return now;
+  return clock();
 }
 
 // ---- what a program says ------------------------------------------------------------------------------------------------

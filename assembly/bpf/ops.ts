@@ -41,6 +41,7 @@ import { maskAddress } from '../kernel/mask';
 import { CLASS_EXT } from '../abi';
 import { cgroupPointer } from './cgroup';
 import { cgroupsInit, cgroupExit } from './cgroups';
+import { clockInit } from './clock';
 import { callOp, contextReset, IN_CPU_RELEASE, IN_DISPATCH, IN_ENQUEUE, IN_SELECT_CPU, IN_SLEEPABLE } from './context';
 import { dsqIdsReset } from './dsqid';
 import { bufferBegin, bufferFlush, directBegin, directEnd, handOver, insertMarked, insertReset, SCX_ENQ_CPU_SELECTED, SCX_ENQ_HEAD, SCX_ENQ_LAST, SCX_ENQ_REENQ, SCX_ENQ_WAKEUP, staysInside, takeBack } from './insert';
@@ -78,6 +79,7 @@ export function has(op: u32): bool {
 /** Enables the object: its timers, ids and buffers are new, then init() and the cgroups. */
 export function init(): void {
   contextReset();
+  clockInit();
   insertReset(param(P_BPF_BATCH) as u32);
   dsqIdsReset();
   timersReset();
@@ -222,6 +224,7 @@ export function quiescent(t: u32, sleeps: bool): void {
 // ---- running ------------------------------------------------------------------------------------------------------------
 
 export function dispatch(cpu: u32, prev: u32): void {
+  if (!has(BPF_OP_DISPATCH)) return;
   bufferBegin();
   callOp(BPF_OP_DISPATCH, cpu, IN_DISPATCH, cpu as u64, prev == 0 ? 0 : taskPointer(prev), 0);
   bufferFlush(cpu);

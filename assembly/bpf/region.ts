@@ -19,11 +19,18 @@ export function regionSet(low: usize, high: usize): void {
   writeHigh = high;
 }
 
+/** Whether `bytes` at a pointer can be read: what follows a pointer without a check faults elsewhere. */
+// @ts-ignore: decorator
+@inline
+export function isReadable(pointer: u64, bytes: u64): bool {
+  return pointer >= (READ_LOW as u64) && pointer <= (writeHigh as u64) && bytes <= (writeHigh as u64) - pointer;
+}
+
 /** An address of `bytes` that a program may read. */
 // @ts-ignore: decorator
 @inline
 export function readable(pointer: u64, bytes: u64): usize {
-  if (pointer < (READ_LOW as u64) || pointer > (writeHigh as u64) || bytes > (writeHigh as u64) - pointer) violate(VIOLATION_POINTER, pointer);
+  if (!isReadable(pointer, bytes)) violate(VIOLATION_POINTER, pointer);
   return pointer as usize;
 }
 

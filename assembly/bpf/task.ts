@@ -28,11 +28,11 @@
 
 import { CLASS_EXT } from '../abi';
 import { BPF_TASKS, MASK_BYTES } from '../core/layout';
-import { now } from '../kernel/events';
 import { instructionPointer } from '../kernel/lookahead';
 import { maskAddress, maskWeightAnd } from '../kernel/mask';
 import { TASK_CGROUP, TASK_CLASS, TASK_MASK, TASK_PID, TASK_STATS, TASK_WEIGHT } from '../kernel/task';
 import { cssSet } from './cgroup';
+import { clock } from './clock';
 import { taskPointer } from './region';
 import { COMMS } from './state';
 
@@ -120,7 +120,7 @@ export function viewNew(t: u32, parent: u32): void {
   store<u32>(t, load<u8>(t, TASK_CLASS) == CLASS_EXT ? SCHED_EXT : SCHED_NORMAL, VIEW_POLICY);
   store<u32>(t, weightOfView(load<u32>(t, TASK_WEIGHT)), VIEW_WEIGHT);
   store<u8>(t, 1, VIEW_EXISTS);
-  store<u64>(t, now, VIEW_START_TIME);
+  store<u64>(t, clock(), VIEW_START_TIME);
   memory.copy(VIEW_COMM + t, COMMS + ((load<u32>(t, TASK_STATS) as usize) << 4), 16);
   viewMask(t);
 }

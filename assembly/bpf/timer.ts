@@ -7,6 +7,7 @@
 import { NEVER, winnerLeaf, winnerReset, winnerRoot, winnerSet } from '../core/winner';
 import { now } from '../kernel/events';
 import { policyTimer } from '../kernel/watchdog';
+import { timeOf } from './clock';
 import { callTimer, contextCpu, slotOf, violate, VIOLATION_MEMORY } from './context';
 import { entryOf, keyAddress, valueAddress } from './map';
 import { writable } from './region';
@@ -74,7 +75,7 @@ export function timerSetCallback(timer: u64, callback: u64): i64 {
 export function timerStart(timer: u64, ns: u64, flags: u64): i64 {
   const slot = slotOf(timer);
   if (slot < 0 || load<u32>(record(slot as u32), 16) == 0) return -EINVAL;
-  let due = (flags & ABSOLUTE) != 0 ? ns : now + ns;
+  let due = (flags & ABSOLUTE) != 0 ? timeOf(ns) : now + ns;
   if (due < now) due = now;
   store<u32>(record(slot as u32), contextCpu, 20);
   const key = due < NEVER >> SLOT_BITS ? (due << SLOT_BITS) | (slot as u64) : NEVER - (MAX_TIMERS as u64) + (slot as u64);

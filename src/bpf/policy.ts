@@ -2,6 +2,7 @@
 
 import { policyDomains } from '../config/placement.js';
 import type { ResolvedConfig } from '../config/schema.js';
+import { durationNs } from '../config/units.js';
 import * as abi from '../engine/abi.js';
 import type { EngineExports } from '../engine/module.js';
 import { ObjectError } from './bytes.js';
@@ -29,6 +30,8 @@ export interface BpfPolicy {
   flags: bigint;
   /** CPUs of each domain; none if the object knows no groups. */
   domains: number[][];
+  /** The object's clock at the start. */
+  uptime_ns: bigint;
 }
 
 function hasVariable({ maps }: OpenObject, name: string): boolean {
@@ -60,7 +63,7 @@ export function bpfPolicyOf({ policy, kernel }: ResolvedConfig, cpus: number): B
     });
   }
   const flags = policy.flags.reduce((all, name) => all | FLAGS[name], scheduler.ops.flags);
-  return { file, scheduler, flags, domains };
+  return { file, scheduler, flags, domains, uptime_ns: durationNs(policy.uptime) };
 }
 
 /** Places the policy in an engine that has no model yet; `classes` name the tasks. */
@@ -87,9 +90,10 @@ export function placePolicy(
 }
 
 /** What the model says about the policy: parameters of the engine. */
-export function policyParameters({ scheduler, flags }: BpfPolicy): [number, bigint][] {
+export function policyParameters({ scheduler, flags, uptime_ns }: BpfPolicy): [number, bigint][] {
   return [
     [abi.P_BPF_FLAGS, flags],
+    [abi.P_BPF_UPTIME_NS, uptime_ns],
     [abi.P_BPF_BATCH, BigInt(scheduler.ops.dispatch_max_batch)],
     [abi.P_ENQ_LAST, (flags & FLAGS.ENQ_LAST) !== 0n ? 1n : 0n],
   ];

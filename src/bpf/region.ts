@@ -72,6 +72,23 @@ function valueBytes(map: BpfMap, stride: number, cpus: number): number {
   return isStorage(map) ? 0 : map.max_entries * stride * Math.max(1, cpus);
 }
 
+/** Maps of maps that a loader fills with new maps before it starts: arrays of which no slot is given. */
+const isUnfilled = ({ type, inner, slots }: BpfMap) =>
+  type === 'ARRAY_OF_MAPS' && inner !== undefined && (slots === undefined || slots.size === 0);
+
+/** The object with a map like its template in each slot of such an array. */
+export function withInnerMaps(object: BpfObject): BpfObject {
+  const maps = object.maps.map((map) => ({ ...map }));
+  for (const map of object.maps.filter(isUnfilled)) {
+    const first = maps.length;
+    const slots = new Map(Array.from({ length: map.max_entries }, (_, key) => [key, first + key]));
+    const template = object.maps[map.inner!];
+    for (let i = 0; i < map.max_entries; i++) maps.push({ ...template, name: `${map.name}[${i}]` });
+    Object.assign(maps[object.maps.indexOf(map)], { slots });
+  }
+  return { ...object, maps };
+}
+
 /** Lays a linked object out for a machine of `cpus` CPUs. Error: `bpf_memory` if its maps need more than 1 GiB. */
 export function layOut(object: BpfObject, cpus: number): Region {
   const low = new Cursor(abi.BPF_MAPS_AT);

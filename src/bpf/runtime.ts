@@ -11,7 +11,7 @@ import { kernelOf } from './kernel-types.js';
 import { link } from './link.js';
 import { type OpenObject, openObject } from './open.js';
 import type { BpfObject, StructOps } from './program.js';
-import { fillComms, fillRegion, layOut, type Region } from './region.js';
+import { fillComms, fillRegion, layOut, type Region, withInnerMaps } from './region.js';
 import type { LinkSettings } from './settings.js';
 import { OP_NUMBERS, parametersOf } from './supported.js';
 import { describeViolation } from './violation.js';
@@ -99,7 +99,8 @@ export function prepareScheduler(
 }
 
 /** Translates a linked object. */
-export function prepareLinked(program: BpfObject, cpus: number, scheduler?: string): Scheduler {
+export function prepareLinked(linked: BpfObject, cpus: number, scheduler?: string): Scheduler {
+  const program = withInnerMaps(linked);
   const ops = schedulerNamed(program, scheduler);
   const region = layOut(program, cpus);
   const translation = translate(program, {

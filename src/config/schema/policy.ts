@@ -165,6 +165,9 @@ const policies = {
       .array(z.enum(OPS_FLAGS))
       .default([])
       .describe('SCX_OPS_ flags beside those that the object has.'),
+    uptime: duration
+      .prefault('0s')
+      .describe('What its clock shows when the simulation begins; a real kernel has been up for some time.'),
     domains: domainsGiven
       .optional()
       .describe('Groups of CPUs, for objects with maps gMap and cMap and a variable nr_groups.'),
