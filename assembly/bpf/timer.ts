@@ -34,7 +34,7 @@ function record(slot: u32): usize {
 }
 
 /** Slot of a struct bpf_timer, −1 if it is not initialised. */
-function slotOf(timer: u64): i32 {
+function timerSlot(timer: u64): i32 {
   const at = writable(timer, 16);
   const slot = load<u32>(at) - 1;
   if (slot >= MAX_TIMERS || load<u32>(record(slot)) != (at as u32)) return -1;
@@ -48,7 +48,7 @@ function armNext(): void {
 
 /** bpf_timer_init() of the timer in the value of `map` that holds its address. */
 export function timerInit(timer: u64, map: usize): i64 {
-  if (slotOf(timer) >= 0) return -EBUSY;
+  if (timerSlot(timer) >= 0) return -EBUSY;
   let slot: u32 = 0;
   while (slot < used && load<u32>(record(slot)) != 0) slot++;
   if (slot == MAX_TIMERS) violate(VIOLATION_MEMORY, MAX_TIMERS as u64);
@@ -66,14 +66,14 @@ export function timerInit(timer: u64, map: usize): i64 {
 }
 
 export function timerSetCallback(timer: u64, callback: u64): i64 {
-  const slot = slotOf(timer);
+  const slot = timerSlot(timer);
   if (slot < 0) return -EINVAL;
   store<u32>(record(slot as u32), slotOf(callback), 16);
   return 0;
 }
 
 export function timerStart(timer: u64, ns: u64, flags: u64): i64 {
-  const slot = slotOf(timer);
+  const slot = timerSlot(timer);
   if (slot < 0 || load<u32>(record(slot as u32), 16) == 0) return -EINVAL;
   let due = (flags & ABSOLUTE) != 0 ? timeOf(ns) : now + ns;
   if (due < now) due = now;
@@ -86,7 +86,7 @@ export function timerStart(timer: u64, ns: u64, flags: u64): i64 {
 
 /** 1: it was armed. */
 export function timerCancel(timer: u64): i64 {
-  const slot = slotOf(timer);
+  const slot = timerSlot(timer);
   if (slot < 0) return -EINVAL;
   const armed = winnerLeaf(TIMERS_TREE, MAX_TIMERS, slot as u32) != NEVER;
   winnerSet(TIMERS_TREE, MAX_TIMERS, slot as u32, NEVER);
