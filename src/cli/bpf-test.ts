@@ -8,7 +8,7 @@ import { findingConfig, junit } from '../bpf/torture/report.js';
 import { type Round, torture } from '../bpf/torture/suite.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
-import { interruptible } from './shared.js';
+import { collecting, interruptible } from './shared.js';
 
 interface Options {
   seed: number;
@@ -17,6 +17,7 @@ interface Options {
   stall: string;
   kernel: '6.12' | '7.3';
   domains?: number;
+  rodata?: Record<string, unknown>;
   junit?: string;
   out: string;
   json?: boolean;
@@ -56,12 +57,14 @@ function writeNamed(file: string, text: string): void {
 }
 
 /** How the same suite is run again. */
-function commandLine(object: string, { seed, rounds, cpus, stall, kernel, domains }: Options): string {
+function commandLine(object: string, options: Options): string {
+  const { seed, rounds, cpus, stall, kernel, domains, rodata = {} } = options;
   const changed = [
     cpus === 512 ? '' : ` --cpus ${cpus}`,
     stall === '4s' ? '' : ` --stall ${stall}`,
     kernel === '7.3' ? '' : ` --kernel ${kernel}`,
     domains === undefined ? '' : ` --domains ${domains}`,
+    ...Object.entries(rodata).map(([name, value]) => ` --rodata ${name}=${value}`),
   ];
   return `vtime bpf test ${basename(object)} --seed ${seed} --rounds ${rounds}${changed.join('')}`;
 }
@@ -72,10 +75,13 @@ function roundLine({ round, name, finding, unfair }: Round): string {
 }
 
 async function test(object: string, options: Options): Promise<void> {
-  const { seed, rounds: count, cpus, stall, kernel, domains, out, json, quiet } = options;
+  const { seed, rounds: count, cpus, stall, kernel, domains, rodata, out, json, quiet } = options;
   const stall_ms = stallMs(stall);
-  const settings = domains === undefined ? {} : { domains };
-  const policyOf = (file: string): Policy => ({ object: file, ...settings });
+  const settings = {
+    ...(domains === undefined ? {} : { domains }),
+    ...(rodata === undefined ? {} : { rodata }),
+  };
+  const policyOf = (file: string): Policy => ({ object: file, ...settings }) as Policy;
   const policy = policyOf(resolve(object));
   const origin = commandLine(object, options);
   const files = new Map<number, string>();
@@ -95,18 +101,10 @@ async function test(object: string, options: Options): Promise<void> {
     const file = files.get(round.round);
     if (file !== undefined) process.stdout.write(`       reproduce: vtime run ${file}\n`);
   };
-  await interruptible((signal) =>
-    torture(policy, {
-      seed,
-      rounds: count,
-      stall_ms,
-      max_cpus: cpus,
-      kernel,
-      divisor: domains,
-      signal,
-      onRound: keep,
-    }),
-  );
+  await interruptible(async (signal) => {
+    const suite = { seed, rounds: count, stall_ms, max_cpus: cpus, kernel, divisor: domains, signal };
+    for await (const round of torture(policy, suite)) keep(round);
+  });
 
   const found = rounds.filter(({ finding }) => finding !== undefined);
   if (options.junit !== undefined) writeNamed(options.junit, junit(rounds, basename(object), files));
@@ -140,6 +138,11 @@ export function bpfTestCommand(): Command {
     .addOption(
       new Option('--domains <k>', 'groups of CPUs, for objects that know them').argParser(
         whole('--domains', 1, 512),
+      ),
+    )
+    .addOption(
+      new Option('--rodata <name=value>', 'set a variable of the object; may be repeated').argParser(
+        collecting('--rodata', 'name=value, like slice_ns=3ms'),
       ),
     )
     .option('--junit <file>', 'write the rounds as JUnit XML')

@@ -28,8 +28,8 @@ export interface OutputOptions {
   quiet?: boolean;
 }
 
-export /** Collects the values of an option that may be repeated: `name=value`, the value in YAML. */
-function collecting(option: string, example: string) {
+/** Collects the values of an option that may be repeated: `name=value`, the value in YAML. */
+export function collecting(option: string, example: string) {
   return (text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> => {
     const at = text.indexOf('=');
     if (at < 1) {

@@ -9,7 +9,6 @@ export interface TortureOptions extends ScenarioOptions {
   seed: number;
   rounds: number;
   signal?: AbortSignal;
-  onRound?(round: Round): void;
 }
 
 /** Findings of one kind and code that are made smaller; further ones are most likely the same mistake. */
@@ -72,22 +71,12 @@ async function oneRound(
 }
 
 /**
- * Runs `rounds` workloads of a seed under a scheduler. The same seed gives the same findings. Throws what the scheduler is not
- * to blame for: objects that vtime refuses, engine errors.
+ * Runs `rounds` workloads of a seed under a scheduler, one at each step. The same seed gives the same findings. Throws what the
+ * scheduler is not to blame for: objects that vtime refuses, engine errors.
  */
-export async function torture(policy: Policy, options: TortureOptions): Promise<Round[]> {
-  const rounds: Round[] = [];
+export async function* torture(policy: Policy, options: TortureOptions): AsyncGenerator<Round> {
   const known = new Map<string, number>();
   for (let round = 1; round <= options.rounds; round++) {
-    const result = await oneRound(
-      scenario(options.seed, round, options),
-      round,
-      policy,
-      known,
-      options.signal,
-    );
-    rounds.push(result);
-    options.onRound?.(result);
+    yield await oneRound(scenario(options.seed, round, options), round, policy, known, options.signal);
   }
-  return rounds;
 }
