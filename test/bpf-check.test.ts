@@ -60,11 +60,6 @@ test('a vtime that is reset at another enqueue is found', async () => {
   assert.match(comparison.difference!.left.join('\n'), /vtime/);
 });
 
-test("the variant as coded is not the paper's", async () => {
-  const { comparison } = await difference(`${OBJECTS}/domains.bpf.o`, { rodata: { as_coded: true } });
-  assert.ok(comparison.difference);
-});
-
 /** fifo.bpf.o whose select_cpu takes the previous CPU for idle if it is not, and the other way round. */
 function brokenObject(folder: string): string {
   const bytes = readFileSync(`${OBJECTS}/fifo.bpf.o`);
