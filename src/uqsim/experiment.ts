@@ -1,5 +1,6 @@
 // What an experiment of `vtime uqsim` is: runs, and what they say about a claim.
 
+import type { ServicesResult } from '../engine/services.js';
 import type { Figure } from '../report/panels.js';
 import { loadServices } from '../services/load.js';
 import { planRuns, type RunOptions } from '../services/run/cells.js';
@@ -72,12 +73,23 @@ export class Context {
     return servicesSchema.parse(input);
   }
 
-  async run(services: Services, options: RunOptions): Promise<RunSummary> {
+  async #ran(services: Services, options: RunOptions) {
     const plan = planRuns(services, options);
     const models = plan.cells.map((cell) => cell.services);
     const ran = await runAll(models, this.#options);
     this.requests += ran.reduce((sum, { result }) => sum + result.arrived, 0);
+    return { plan, ran };
+  }
+
+  async run(services: Services, options: RunOptions): Promise<RunSummary> {
+    const { plan, ran } = await this.#ran(services, options);
     return summariseRuns(plan, ran);
+  }
+
+  /** The results themselves, in the order of loads, then seeds. */
+  async results(services: Services, options: RunOptions): Promise<ServicesResult[]> {
+    const { ran } = await this.#ran(services, options);
+    return ran.map(({ result }) => result);
   }
 }
 

@@ -1,8 +1,9 @@
 // The validated experiments of the µqSim paper.
 
 import type { Experiment } from './experiment.js';
+import { powerManagement } from './power.js';
 import { SINGLE_TIERS } from './single-tiers.js';
 import { tailAtScale } from './tail-at-scale.js';
 import { TIERS } from './tiers.js';
 
-export const EXPERIMENTS: readonly Experiment[] = [...TIERS, ...SINGLE_TIERS, tailAtScale];
+export const EXPERIMENTS: readonly Experiment[] = [...TIERS, ...SINGLE_TIERS, tailAtScale, powerManagement];

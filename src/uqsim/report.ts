@@ -31,7 +31,7 @@ function verdictTable(verdicts: readonly Verdict[]): string {
     cells: [
       { text: claim, class: 'text' },
       { text: found, class: 'text' },
-      { text: outcome, class: outcome === 'refuted' ? 'higher' : 'text' },
+      { text: outcome, class: outcome === 'refuted' ? 'text higher' : 'text' },
     ],
   }));
   return tableHtml(
