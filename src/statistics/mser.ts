@@ -8,7 +8,7 @@ export const BATCH = 5;
 const KEPT_BATCHES = 5;
 
 export interface Truncation {
-  /** Observations to leave out at the beginning, a multiple of BATCH. */
+  /** What to leave out at the beginning: of mser5 observations, a multiple of BATCH; of mser batches. */
   cut: number;
   /** The rule's statistic there: the variance of the mean of what is left, times (n − 1) / n. */
   statistic: number;
@@ -25,7 +25,15 @@ export interface Truncation {
  * Undefined with fewer than ten batches, of which none could be judged.
  */
 export function mser5(observations: ArrayLike<number>): Truncation | undefined {
-  const m = Math.floor(observations.length / BATCH);
+  const means = new Float64Array(Math.floor(observations.length / BATCH));
+  for (let i = 0; i < means.length * BATCH; i++) means[Math.floor(i / BATCH)] += observations[i] / BATCH;
+  const truncation = mser(means);
+  return truncation === undefined ? undefined : { ...truncation, cut: truncation.cut * BATCH };
+}
+
+/** The same rule for means of batches that are known already; `cut` counts batches. */
+export function mser(means: ArrayLike<number>): Truncation | undefined {
+  const m = means.length;
   if (m < 2 * KEPT_BATCHES) return undefined;
   const half = Math.floor(m / 2);
   // Mean and sum of squares grow from the end (Welford), so that large offsets cancel nothing.
@@ -35,13 +43,10 @@ export function mser5(observations: ArrayLike<number>): Truncation | undefined {
   let cut = half;
   let bestBeyond = Number.POSITIVE_INFINITY;
   for (let d = m - 1; d >= 0; d--) {
-    let batch = 0;
-    for (let i = 0; i < BATCH; i++) batch += observations[d * BATCH + i];
-    batch /= BATCH;
     const left = m - d;
-    const away = batch - mean;
+    const away = means[d] - mean;
     mean += away / left;
-    squares += away * (batch - mean);
+    squares += away * (means[d] - mean);
     if (left < KEPT_BATCHES) continue;
     const statistic = squares / left ** 2;
     if (d > half) {
@@ -51,5 +56,5 @@ export function mser5(observations: ArrayLike<number>): Truncation | undefined {
       cut = d;
     }
   }
-  return { cut: cut * BATCH, statistic: best, settled: best <= bestBeyond };
+  return { cut, statistic: best, settled: best <= bestBeyond };
 }

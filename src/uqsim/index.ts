@@ -2,8 +2,15 @@
 
 import type { Experiment } from './experiment.js';
 import { powerManagement } from './power.js';
+import { scheduling } from './scheduling.js';
 import { SINGLE_TIERS } from './single-tiers.js';
 import { tailAtScale } from './tail-at-scale.js';
 import { TIERS } from './tiers.js';
 
-export const EXPERIMENTS: readonly Experiment[] = [...TIERS, ...SINGLE_TIERS, tailAtScale, powerManagement];
+export const EXPERIMENTS: readonly Experiment[] = [
+  ...TIERS,
+  ...SINGLE_TIERS,
+  tailAtScale,
+  powerManagement,
+  scheduling,
+];

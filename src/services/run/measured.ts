@@ -3,7 +3,7 @@
 import { type ServicesResult, simulateServices } from '../../engine/services.js';
 import type { Progress } from '../../types.js';
 import type { ResolvedServices } from '../resolved.js';
-import { type Cut, mser5 } from './warmup.js';
+import { type Cut, warmupOf } from './warmup.js';
 
 /** With mser-5 a run of everything tells where to cut, and the same run again measures what is left. */
 export async function simulateMeasured(
@@ -12,7 +12,7 @@ export async function simulateMeasured(
 ): Promise<{ result: ServicesResult; cut?: Cut }> {
   const result = await simulateServices(services, { onProgress });
   if (services.run.warmup.method === 'fixed') return { result };
-  const cut = mser5(result.series);
+  const cut = warmupOf(result.series);
   if (cut.batches === 0) return { result, cut };
   const warmup = { method: 'fixed' as const, ns: cut.from_ns };
   return {

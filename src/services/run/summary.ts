@@ -3,6 +3,7 @@
 import { Histogram } from '../../engine/histogram.js';
 import type { InstanceResult, ServicesResult } from '../../engine/services.js';
 import { type Estimate, estimate, jackknife } from '../../report/statistics.js';
+import type { ResolvedServices } from '../resolved.js';
 import type { RunPlan, RunPoint } from './cells.js';
 import type { Ran } from './pool.js';
 
@@ -20,6 +21,17 @@ export interface TierSummary {
   p99_ms?: Estimate;
   /** Visits per request. */
   visits: number;
+}
+
+/** Calls that found no free connection. */
+export interface EdgeWait {
+  from: string;
+  to: string;
+  /** Share of the calls. */
+  waited_share: number;
+  /** Of those that waited. */
+  mean_wait_ms: number;
+  most_waiting: number;
 }
 
 export interface PointSummary extends RunPoint {
@@ -42,6 +54,14 @@ export interface PointSummary extends RunPoint {
   tiers: TierSummary[];
   /** Network stacks by machine. */
   networks: TierSummary[];
+  /** Of the client with a timeout; the share of requests that end without a reply. */
+  attempts_per_request: number;
+  timeouts_per_request: number;
+  given_up_share: number;
+  /** Pools and blocking connections for which calls waited. */
+  waits: EdgeWait[];
+  /** Of the first replication that deadlocked: who waits for whom. */
+  deadlock?: string[];
   /** Warm-up of each replication, ms; with mser-5 only. */
   warmup_ms?: number[];
   /** Replications too short for mser-5 to find the end of their warm-up. */
@@ -122,6 +142,27 @@ function tierOf(
   };
 }
 
+/** Connections for which at least one call in a thousand waited. */
+function waitsOf(results: readonly ServicesResult[], services: ResolvedServices): EdgeWait[] {
+  const nameOf = (index: number) => (index < 0 ? 'the client' : services.instances[index].name);
+  return results[0].edges.flatMap(({ from, to }, i) => {
+    const edges = results.map(({ edges: own }) => own[i]);
+    const sum = (key: 'calls' | 'waited' | 'waited_ns') =>
+      edges.reduce((total, edge) => total + edge[key], 0);
+    const waited = sum('waited');
+    if (waited < 0.001 * sum('calls') || waited === 0) return [];
+    return [
+      {
+        from: nameOf(from),
+        to: nameOf(to),
+        waited_share: waited / sum('calls'),
+        mean_wait_ms: (sum('waited_ns') / waited) * MS,
+        most_waiting: Math.max(...edges.map(({ most_waiting }) => most_waiting)),
+      },
+    ];
+  });
+}
+
 function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): PointSummary {
   const cells = plan.cells.flatMap((cell, i) => (cell.point === index ? [{ cell, ran: ran[i] }] : []));
   const results = cells.map((entry) => entry.ran.result);
@@ -158,8 +199,34 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
       ? { warmup_ms: cells.map((entry) => (entry.ran.cut?.from_ns ?? 0) * MS) }
       : {}),
     warmup_not_found: cells.filter((entry) => entry.ran.cut?.found === false).length,
+    attempts_per_request:
+      sum(({ client }) => client.attempts) /
+      Math.max(
+        1,
+        sum(({ client }) => client.requests),
+      ),
+    timeouts_per_request:
+      sum(({ client }) => client.timeouts) /
+      Math.max(
+        1,
+        sum(({ client }) => client.requests),
+      ),
+    given_up_share:
+      sum(({ client }) => client.given_up) /
+      Math.max(
+        1,
+        sum(({ client }) => client.requests),
+      ),
+    waits: waitsOf(results, services),
+    ...deadlockOf(results),
     wall_ms: cells.reduce((total, entry) => total + entry.ran.wall_ms, 0),
   };
+}
+
+function deadlockOf(results: readonly ServicesResult[]): { deadlock?: string[] } {
+  const first = results.find(({ deadlock }) => deadlock !== undefined)?.deadlock;
+  if (first === undefined) return {};
+  return { deadlock: first.cycle.length > 0 ? first.cycle : [`${first.waiting} requests and threads wait`] };
 }
 
 /** The tier or network stack that is busiest. */

@@ -94,6 +94,24 @@ function warmupNotes(points: readonly PointSummary[]): string[] {
   ];
 }
 
+/** Timeouts, connections that were waited for, deadlocks. */
+function troubleNotes(point: PointSummary): string[] {
+  const { timeouts_per_request, attempts_per_request, given_up_share, waits, deadlock } = point;
+  const at = loadText(point);
+  return [
+    ...(timeouts_per_request > 0
+      ? [
+          `${at}: ${significant(timeouts_per_request, 3)} timeouts and ${significant(attempts_per_request, 3)} attempts per request; ${share(given_up_share, 2)} end without a reply`,
+        ]
+      : []),
+    ...waits.map(
+      ({ from, to, waited_share, mean_wait_ms, most_waiting }) =>
+        `${at}: ${share(waited_share)} of the calls from ${from} to ${to} waited for a connection, ${significant(mean_wait_ms, 3)} ms on the mean, at most ${most_waiting} at once`,
+    ),
+    ...(deadlock === undefined ? [] : [`${at}: deadlocked`, ...deadlock.map((line) => `  ${line}`)]),
+  ];
+}
+
 /** Tables of all points and of their tiers, and where the load saturates. */
 export function runText(summary: RunSummary): string {
   const { points, knees } = summary;
@@ -110,6 +128,7 @@ export function runText(summary: RunSummary): string {
     `n = ${seeds.length} replication${seeds.length === 1 ? '' : 's'}${seeds.length === 1 ? '' : '; ± 95 % intervals (Student’s t; quantiles by jackknife of merged histograms)'}`,
     ...(unsupported.length > 0 ? [`–: fewer than ten of ${fixed(measured, 0)} requests lie beyond it`] : []),
     ...warmupNotes(points),
+    ...points.flatMap(troubleNotes),
     ...points
       .filter(({ outcomes }) =>
         Object.keys(outcomes).some((outcome) => outcome !== 'completed' && outcome !== 'horizon'),
