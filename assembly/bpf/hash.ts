@@ -6,6 +6,7 @@ import { MAP_CPUS, MAP_STRIDE, MAP_VALUES } from '../abi';
 import { mix64 } from '../core/random';
 
 function hashOf(key: usize, bytes: u32): u32 {
+  if (bytes == 8) return mix64(load<u64>(key)) as u32;
   let h: u64 = bytes;
   while (bytes >= 8) {
     h = mix64(h ^ load<u64>(key));
@@ -50,6 +51,11 @@ function nextOf(map: usize, slot: u32): usize {
 export function hashFind(map: usize, key: usize): i32 {
   const bytes = load<u32>(map, MAP_KEY_BYTES);
   let at = load<u32>(bucketOf(map, key));
+  if (bytes == 8) {
+    const k = load<u64>(key);
+    while (at != 0 && load<u64>(keyOf(map, at - 1)) != k) at = load<u32>(nextOf(map, at - 1));
+    return (at as i32) - 1;
+  }
   while (at != 0) {
     if (sameKey(keyOf(map, at - 1), key, bytes)) return (at - 1) as i32;
     at = load<u32>(nextOf(map, at - 1));

@@ -105,6 +105,10 @@ function find(map: usize, key: u64): i32 {
 
 /** bpf_map_lookup_elem(): of a map of maps, the inner map itself. */
 export function mapLookup(map: usize, key: u64): u64 {
+  if (load<u32>(map, MAP_TYPE) == MAP_ARRAY) {
+    const i = load<u32>(readable(key, 4));
+    return i < load<u32>(map, MAP_MAX_ENTRIES) ? ((load<u32>(map, MAP_VALUES) + i * load<u32>(map, MAP_STRIDE)) as u64) : 0;
+  }
   const i = find(map, key);
   if (i < 0) return 0;
   const value = valueAddress(map, i as u32);
