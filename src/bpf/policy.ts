@@ -24,7 +24,7 @@ const FLAGS = {
 } as const;
 
 export interface BpfPolicy {
-  file: ObjectFile;
+  file: Pick<ObjectFile, 'path'>;
   scheduler: Scheduler;
   /** sched_ext_ops.flags with those of the config. */
   flags: bigint;
