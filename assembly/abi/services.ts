@@ -6,7 +6,7 @@
 
 /** Machines, 16 B (SVM_). */
 export const SECTION_SV_MACHINES: u32 = 40;
-/** Instances of services and of network stacks, 64 B (SVI_). */
+/** Instances of services and of network stacks, 80 B (SVI_). */
 export const SECTION_SV_INSTANCES: u32 = 41;
 /** Cores, 8 B: u32 machine, u32 instances that may use it. */
 export const SECTION_SV_CORES: u32 = 42;
@@ -20,7 +20,7 @@ export const SECTION_SV_STAGES: u32 = 45;
 export const SECTION_SV_TIMINGS: u32 = 46;
 /** Points of timings by count, 16 B: u64 count up to and including, u64 mean ns. */
 export const SECTION_SV_POINTS: u32 = 47;
-/** Services, 16 B: u32 first of SVL instances, u32 number, u32 flags, u32 reserved. */
+/** Services, 16 B: u32 first of their instances in SECTION_SV_LISTS, u32 number, u32 instance that calls pass first (NONE), u32 reserved. */
 export const SECTION_SV_SERVICES: u32 = 48;
 /** Nodes of routes, 64 B (SVN_). */
 export const SECTION_SV_NODES: u32 = 49;
@@ -46,7 +46,7 @@ export const SVM_LINK_COUNT: u32 = 8;
 
 // ---- instances ------------------------------------------------------------------------------------------
 
-export const SVI_STRIDE: u32 = 64;
+export const SVI_STRIDE: u32 = 80;
 /** u32 KIND_ */
 export const SVI_KIND: u32 = 0;
 /** u32 number of threads, or of queues (pairs) */
@@ -72,6 +72,13 @@ export const SVI_STEPS: u32 = 44;
 export const SVI_TEMPLATE: u32 = 48;
 /** u32 tier that the controller sees it in, NONE = none */
 export const SVI_TIER: u32 = 52;
+/** u32 threads at the start; more are made, up to SVI_COUNT, when a call comes and all are busy or blocked */
+export const SVI_ACTIVE: u32 = 56;
+/** u32 time of a core that goes from one thread to another, ns (dedicated) */
+export const SVI_SWITCH_NS: u32 = 60;
+/** u64 until a made thread takes its first call; idle time after which it ends, 0 = never; ns (dedicated) */
+export const SVI_SPAWN_NS: u32 = 64;
+export const SVI_IDLE_NS: u32 = 72;
 
 /** Threads, each with a queue per path and stage. */
 export const KIND_THREADS: u32 = 0;

@@ -51,6 +51,8 @@ export const CALL_REPLY: u32 = 1;
 export const CALL_UNBLOCKS: u32 = 2;
 /** Has been through a stage with STAGE_PASSES. */
 export const CALL_PASSED: u32 = 4;
+/** On its way through the balancer of the service of its node. */
+export const CALL_BALANCING: u32 = 0x800;
 /** What a copy inherits. */
 const CALL_INHERITED: u32 = CALL_PASSED;
 

@@ -52,12 +52,15 @@ const LINE_LAST: usize = 8;
 /** Flags of a record in a request's list: not a join but a connection taken, of an edge, or of a service. */
 export const CALL_TAKEN: u32 = 0x100;
 export const CALL_HELD: u32 = 0x200;
+/** … or the instance of a service that its balancer chose for the request. */
+export const CALL_CHOSEN: u32 = 0x1000;
 /** Of a waiting call: it goes on through the network. */
 const CALL_BY_NETWORK: u32 = 0x400;
 
 // ---- what requests have taken ----------------------------------------------------------------------------
 
-function note(request: u32, what: u32, connection: u32, flag: u32): void {
+/** Keeps in the request's list that it has taken `what`. */
+export function note(request: u32, what: u32, connection: u32, flag: u32): void {
   const record = callAllocate();
   if (record == 0) return;
   store<u32>(record, what, CALL_NODE);
@@ -65,6 +68,14 @@ function note(request: u32, what: u32, connection: u32, flag: u32): void {
   store<u32>(record, flag, CALL_FLAGS);
   store<u32>(record, load<u32>(request, REQUEST_JOINS), CALL_NEXT);
   store<u32>(request, record, REQUEST_JOINS);
+}
+
+/** The instance of a service that its balancer chose for the request, 0 if none yet. */
+export function chosenInstance(request: u32, service: u32): u32 {
+  for (let record = load<u32>(request, REQUEST_JOINS); record != 0; record = load<u32>(record, CALL_NEXT)) {
+    if (load<u32>(record, CALL_FLAGS) == CALL_CHOSEN && load<u32>(record, CALL_NODE) == service) return load<u32>(record, CALL_CONNECTION);
+  }
+  return 0;
 }
 
 function forget(request: u32, record: u32): void {

@@ -8,6 +8,7 @@ import { TASK_SUM_EXEC } from '../kernel/task';
 import { wakeUp } from '../kernel/wakeup';
 import {
   CORE_HOLDER,
+  CORE_LAST,
   CORE_SHARER_COUNT,
   CORE_SHARERS,
   INSTANCE_BUSY_NS,
@@ -15,6 +16,7 @@ import {
   INSTANCE_STARVED,
   INSTANCE_STEP,
   INSTANCE_STEP_BUSY,
+  INSTANCE_SWITCH_NS,
   THREAD_BEGAN,
   THREAD_CORE,
   THREAD_CORE_COUNT,
@@ -93,11 +95,26 @@ export function releaseCore(thread: u32): void {
   }
 }
 
+/** What it costs that another thread held the core before. */
+function switchTo(thread: u32): u64 {
+  const core = load<u32>(thread, THREAD_CORE);
+  const last = load<u32>(core, CORE_LAST);
+  store<u32>(core, thread, CORE_LAST);
+  return last == 0 || last == thread ? 0 : (load<u32>(load<u32>(thread, THREAD_INSTANCE), INSTANCE_SWITCH_NS) as u64);
+}
+
+/** A timer of the thread that serves nothing. */
+export function startTimer(thread: u32, time: u64): void {
+  const t = load<u32>(thread, THREAD_TASK);
+  timerSet(t >> TASK_SHIFT, t, now + time);
+}
+
 /** The thread serves for `time` ns from now. */
 // @ts-ignore: decorator
 @inline
 export function startService(thread: u32, time: u64): void {
   store<u64>(thread, now, THREAD_BEGAN);
+  if ((load<u32>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) time += switchTo(thread);
   const t = load<u32>(thread, THREAD_TASK);
   timerSet(t >> TASK_SHIFT, t, now + time);
 }

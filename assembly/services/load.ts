@@ -22,19 +22,23 @@ import {
   SECTION_SV_STAGES,
   SECTION_SV_TIMINGS,
   SECTION_SV_WIRES,
+  SVI_ACTIVE,
   SVI_CORE_COUNT,
   SVI_CORES,
   SVI_COUNT,
   SVI_FLAGS,
+  SVI_IDLE_NS,
   SVI_KIND,
   SVI_MACHINE,
   SVI_PATH_COUNT,
   SVI_PATHS,
   SVI_PINNING,
+  SVI_SPAWN_NS,
   SVI_STATS,
   SVI_STEP,
   SVI_STEPS,
   SVI_STRIDE,
+  SVI_SWITCH_NS,
   SVI_TEMPLATE,
   SVI_TIER,
   SVM_LINK_COUNT,
@@ -107,12 +111,15 @@ import {
   CORE_BYTES,
   CORE_SHARER_COUNT,
   CORE_SHARERS,
+  INSTANCE_ACTIVE,
+  INSTANCE_AT_LEAST,
   INSTANCE_BYTES,
   INSTANCE_CONNECTIONS,
   INSTANCE_EDGE_COUNT,
   INSTANCE_EDGES,
   INSTANCE_FLAGS,
   INSTANCE_HOLDS,
+  INSTANCE_IDLE_NS,
   INSTANCE_INDEX,
   INSTANCE_KIND,
   INSTANCE_MACHINE,
@@ -122,10 +129,12 @@ import {
   INSTANCE_QUEUES,
   INSTANCE_REACH,
   INSTANCE_REACH_COUNT,
+  INSTANCE_SPAWN_NS,
   INSTANCE_STATS,
   INSTANCE_STEP,
   INSTANCE_STEP_BUSY,
   INSTANCE_STEPS,
+  INSTANCE_SWITCH_NS,
   INSTANCE_THREAD_COUNT,
   INSTANCE_THREADS,
   INSTANCE_TIER,
@@ -156,6 +165,7 @@ import {
   PATH_QUEUE,
   PATH_STAGE_COUNT,
   PATH_STAGES,
+  SERVICE_BALANCER,
   SERVICE_BYTES,
   SERVICE_INDEX,
   SERVICE_INSTANCE_COUNT,
@@ -432,6 +442,11 @@ function loadInstance(instance: u32, row: usize, index: u32): void {
   const tier = load<u32>(row, SVI_TIER);
   if (tier != NONE) store<u32>(instance, tierOf(tier, instance), INSTANCE_TIER);
   if (load<u32>(row, SVI_STEPS) > 1) store<u32>(instance, allocate(load<u32>(row, SVI_STEPS), 8), INSTANCE_STEP_BUSY);
+  store<u32>(instance, load<u32>(row, SVI_ACTIVE), INSTANCE_ACTIVE);
+  store<u32>(instance, load<u32>(row, SVI_ACTIVE), INSTANCE_AT_LEAST);
+  store<u32>(instance, load<u32>(row, SVI_SWITCH_NS), INSTANCE_SWITCH_NS);
+  store<u64>(instance, load<u64>(row, SVI_SPAWN_NS), INSTANCE_SPAWN_NS);
+  store<u64>(instance, load<u64>(row, SVI_IDLE_NS), INSTANCE_IDLE_NS);
   joinStages(row);
   let queues: u32 = 0;
   for (let p: u32 = 0; p < pathCount; p++) {
@@ -610,6 +625,8 @@ function loadRoutes(): void {
     store<u32>(service, list, SERVICE_INSTANCES);
     store<u32>(service, n, SERVICE_INSTANCE_COUNT);
     store<u32>(service, i, SERVICE_INDEX);
+    const balancer = load<u32>(row, 8);
+    store<u32>(service, balancer == NONE ? 0 : instances + balancer * (INSTANCE_BYTES as u32), SERVICE_BALANCER);
   }
   const from = section(SECTION_SV_NODES);
   const n = sectionRows();

@@ -8,7 +8,8 @@
 //   24  u32 queues, u32 count           52  u32 starved       threads with work that found no core; calls in queues
 //   32  u32 machine                     56  u64 busy ns
 //   36  u32 flags                       64  u64 visits   72  u64 batches   80  u64 jobs   88  u32 step, u32 steps   96  u32 tier, u32 busy ns by step
-//  104  u32 edges, u32 count   112  u32 holds   116  u32 reach, u32 count
+//  104  u32 edges, u32 count   112  u32 holds   116  u32 reach, u32 count   124  u32 switch ns
+//  128  u32 active, u32 at least   136  u64 spawn ns   144  u64 idle ns
 //
 // Thread, THREAD_BYTES + 2 B a path:
 //    0  u32 timed       TIMED_THREAD or TIMED_SERVER     32  u32 cores, u32 count   that it may hold
@@ -27,7 +28,7 @@
 //
 // Connection of a queue, 16 B: u32 first call, u32 last call, u32 next connection, u32 calls.
 
-export const INSTANCE_BYTES: usize = 128;
+export const INSTANCE_BYTES: usize = 160;
 export const INSTANCE_KIND: usize = 0;
 export const INSTANCE_INDEX: usize = 4;
 export const INSTANCE_THREADS: usize = 8;
@@ -58,6 +59,12 @@ export const INSTANCE_HOLDS: usize = 112;
 /** Where it does not reach every instance: rows of u32 service, u32 instances (list), u32 number; their number. */
 export const INSTANCE_REACH: usize = 116;
 export const INSTANCE_REACH_COUNT: usize = 120;
+export const INSTANCE_SWITCH_NS: usize = 124;
+/** Threads that exist; more are made up to INSTANCE_THREAD_COUNT. */
+export const INSTANCE_ACTIVE: usize = 128;
+export const INSTANCE_AT_LEAST: usize = 132;
+export const INSTANCE_SPAWN_NS: usize = 136;
+export const INSTANCE_IDLE_NS: usize = 144;
 
 /** What a task's timer is for: first field of the record that its TASK_QUEUE names. */
 export const TIMED_THREAD: u32 = 0;
@@ -99,17 +106,20 @@ export const THREAD_RUNNING: u32 = 1;
 export const THREAD_BLOCKED: u32 = 2;
 /** Scheduled: runnable, has not come to serve yet. */
 export const THREAD_WOKEN: u32 = 3;
+/** Being made. */
+export const THREAD_STARTING: u32 = 4;
 
 /** Its core is used by no other thread. */
 export const THREAD_OWNS_CORE: u32 = 1;
 /** Counted in INSTANCE_STARVED. */
 export const THREAD_STARVED: u32 = 2;
 
-/** Core, 16 B: u32 thread that holds it, u32 list of instances that use it, u32 number (0 = one only). */
+/** Core, 16 B: u32 thread that holds it, u32 list of instances that use it, u32 number, u32 thread that held it last. */
 export const CORE_BYTES: usize = 16;
 export const CORE_HOLDER: usize = 0;
 export const CORE_SHARERS: usize = 4;
 export const CORE_SHARER_COUNT: usize = 8;
+export const CORE_LAST: usize = 12;
 
 export const STAGE_QUEUE_SHIFT: u32 = 5;
 export const STAGE_QUEUE_FIRST: usize = 0;
@@ -178,11 +188,13 @@ export const NODE_STAYS: u32 = 2;
 /** A connection is held until the end of this node. */
 export const NODE_RELEASES: u32 = 4;
 
-/** Service, 16 B: u32 instances (list), u32 number, u32 index. */
-export const SERVICE_BYTES: usize = 16;
+/** Service, 24 B: u32 instances (list), u32 number, u32 index, u32 balancer (instance, 0), u32 whose turn it is there. */
+export const SERVICE_BYTES: usize = 24;
 export const SERVICE_INSTANCES: usize = 0;
 export const SERVICE_INSTANCE_COUNT: usize = 4;
 export const SERVICE_INDEX: usize = 8;
+export const SERVICE_BALANCER: usize = 12;
+export const SERVICE_TURN: usize = 16;
 
 /** Machine, 16 B: u32 network stack (instance, 0), u32 links, u32 number, u32 index. A link is 8 B: u32 machine, u32 wire. */
 export const MACHINE_BYTES: usize = 16;

@@ -57,7 +57,7 @@ import { requestOver } from './client';
 import { EDGE_TO, releaseClient, take } from './connection';
 import { sendFromClient } from './network';
 import { NODE_SERVICE } from './records';
-import { instanceOf } from './route';
+import { aim } from './route';
 import { seriesBegin, seriesEnd, seriesInit } from './series';
 
 const DRAW_CONNECTION: u64 = 0;
@@ -178,7 +178,7 @@ function attempt(ordinal: u64, due: u64, number: u32): void {
   const request = load<u32>(call, CALL_REQUEST);
   store<u32>(request, load<u32>(route, 4), REQUEST_STATS);
   store<u32>(call, node, CALL_NODE);
-  store<u32>(call, instanceOf(load<u32>(node, NODE_SERVICE), request, 0), CALL_INSTANCE);
+  aim(call, load<u32>(node, NODE_SERVICE), 0);
   if (timeout != 0) store<u32>(request, deliverLater(now + timeout, DELIVERY_SV_TIMEOUT, request), REQUEST_TIMER);
   if (edgeCount == 0 || takeClientEdge(call)) sendFromClient(call);
 }

@@ -6,6 +6,7 @@ import { histogramRecord } from '../core/histogram';
 import { draw64, mulHigh } from '../core/random';
 import { now } from '../kernel/events';
 import {
+  CALL_BALANCING,
   CALL_ENTERED,
   CALL_FLAGS,
   CALL_FROM,
@@ -27,7 +28,7 @@ import {
   REQUEST_KEY,
   REQUEST_START,
 } from './call';
-import { holds, releaseFrom, releaseHeld, takeEdge } from './connection';
+import { CALL_CHOSEN, chosenInstance, holds, note, releaseFrom, releaseHeld, takeEdge } from './connection';
 import { sendToClient, sendTo } from './network';
 import { callEnded, measuredFrom } from './request';
 import {
@@ -54,9 +55,11 @@ import {
   NODE_SYNC,
   PATH_BYTES,
   PATH_PROBABILITY,
+  SERVICE_BALANCER,
   SERVICE_INDEX,
   SERVICE_INSTANCE_COUNT,
   SERVICE_INSTANCES,
+  SERVICE_TURN,
   TIER_HISTOGRAM,
 } from './records';
 import { serverReceive } from './server';
@@ -74,7 +77,7 @@ const PATH_UNKNOWN: u16 = 0xffff;
 /** The instance of a service that the request goes to, of those that `from` reaches (0 = the client): drawn once, the same in all its calls. */
 // @ts-ignore: decorator
 @inline
-export function instanceOf(service: u32, request: u32, from: u32): u32 {
+function instanceOf(service: u32, request: u32, from: u32): u32 {
   let list = load<u32>(service, SERVICE_INSTANCES);
   let n = load<u32>(service, SERVICE_INSTANCE_COUNT);
   if (from != 0 && load<u32>(from, INSTANCE_REACH) != 0) {
@@ -97,7 +100,45 @@ export function arrive(call: u32): void {
   store<u64>(call, now, CALL_ENTERED);
   // It comes back, or on: the connection that it was sent on is free again.
   if (load<u32>(instance, INSTANCE_EDGES) != 0) releaseFrom(instance, call);
+  if ((load<u32>(call, CALL_FLAGS) & CALL_BALANCING) != 0) {
+    balance(instance, call);
+    return;
+  }
   if (load<u32>(instance, INSTANCE_HOLDS) == 0 || holds(instance, call)) enter(call);
+}
+
+/** The call passes the balancer first. */
+function balance(instance: u32, call: u32): void {
+  store<u32>(call, 0, CALL_THREAD);
+  store<u16>(call, 0, CALL_PATH);
+  store<u16>(call, 0, CALL_STAGE);
+  if (load<u32>(instance, INSTANCE_PATH_COUNT) > 1) choosePath(instance, call);
+  receive(instance, call);
+}
+
+// @ts-ignore: decorator
+@inline
+function receive(instance: u32, call: u32): void {
+  if (load<u32>(instance, INSTANCE_KIND) == KIND_THREADS) threadReceive(instance, call);
+  else serverReceive(instance, call);
+}
+
+/** The balancer has done its work: new requests go to the instances in turn, others where they went before. */
+function balanced(call: u32, balancer: u32, network: bool): void {
+  store<u32>(call, load<u32>(call, CALL_FLAGS) & ~CALL_BALANCING, CALL_FLAGS);
+  const service = load<u32>(load<u32>(call, CALL_NODE), NODE_SERVICE);
+  const request = load<u32>(call, CALL_REQUEST);
+  let target = chosenInstance(request, service);
+  if (target == 0) {
+    const turn = load<u32>(service, SERVICE_TURN);
+    target = load<u32>(load<u32>(service, SERVICE_INSTANCES) + (turn << 2));
+    store<u32>(service, turn + 1 == load<u32>(service, SERVICE_INSTANCE_COUNT) ? 0 : turn + 1, SERVICE_TURN);
+    note(request, service, target, CALL_CHOSEN);
+  }
+  store<u32>(call, balancer, CALL_FROM);
+  store<u32>(call, target, CALL_INSTANCE);
+  if (load<u32>(balancer, INSTANCE_EDGES) != 0 && !takeEdge(balancer, call, network)) return;
+  dispatch(call, balancer, network);
 }
 
 /** The call enters the node that it goes to. */
@@ -109,8 +150,7 @@ export function enter(call: u32): void {
   if ((load<u32>(node, NODE_FLAGS) & NODE_JOINS) != 0 && !meet(call, node)) return;
   const instance = load<u32>(call, CALL_INSTANCE);
   if (load<u16>(call, CALL_PATH) == PATH_UNKNOWN) choosePath(instance, call);
-  if (load<u32>(instance, INSTANCE_KIND) == KIND_THREADS) threadReceive(instance, call);
-  else serverReceive(instance, call);
+  receive(instance, call);
 }
 
 function choosePath(instance: u32, call: u32): void {
@@ -186,6 +226,12 @@ export function leaveNode(call: u32, instance: u32, stageFlags: u32): u32 {
   const node = load<u32>(call, CALL_NODE);
   const network = (stageFlags & STAGE_NETWORK) != 0;
   serviceLeft = false;
+  if ((load<u32>(call, CALL_FLAGS) & CALL_BALANCING) != 0) {
+    visitEnded(call, instance);
+    serviceLeft = true;
+    balanced(call, instance, network);
+    return 0;
+  }
   if ((load<u32>(node, NODE_FLAGS) & NODE_RELEASES) != 0) releaseHeld(instance, call);
   const sync = load<u32>(node, NODE_SYNC);
   if (sync != 0) {
@@ -257,10 +303,20 @@ function send(call: u32, node: u32, from: u32, network: bool): void {
     return;
   }
   store<u32>(call, load<u32>(call, CALL_FLAGS) & ~CALL_REPLY, CALL_FLAGS);
-  const target = instanceOf(service, load<u32>(call, CALL_REQUEST), from);
-  store<u32>(call, target, CALL_INSTANCE);
+  aim(call, service, from);
   if (load<u32>(from, INSTANCE_EDGES) != 0 && !takeEdge(from, call, network)) return;
   dispatch(call, from, network);
+}
+
+/** Sets where a call for a service goes: to its balancer, if it has one, else to the request's instance of it. */
+export function aim(call: u32, service: u32, from: u32): void {
+  const balancer = load<u32>(service, SERVICE_BALANCER);
+  if (balancer != 0) {
+    store<u32>(call, load<u32>(call, CALL_FLAGS) | CALL_BALANCING, CALL_FLAGS);
+    store<u32>(call, balancer, CALL_INSTANCE);
+  } else {
+    store<u32>(call, instanceOf(service, load<u32>(call, CALL_REQUEST), from), CALL_INSTANCE);
+  }
 }
 
 /** The call is on its way: through the network, or handed over at once. */

@@ -5,6 +5,7 @@ import { KIND_QUEUE_PAIRS, NONE, STAGE_PASSES } from '../abi';
 import { now } from '../kernel/events';
 import { acquireCore, endService, releaseCore, startService, stopService, wakeThread } from './core';
 import {
+  CALL_BALANCING,
   CALL_FLAGS,
   CALL_HOP,
   CALL_NODE,
@@ -98,7 +99,7 @@ function begin(server: u32, instance: u32, call: u32): u64 {
   if (!network) {
     k = load<u16>(call, CALL_STAGE) as u32;
     const end = load<u32>(load<u32>(call, CALL_NODE), NODE_END);
-    if (end < last) last = end;
+    if (end < last && (load<u32>(call, CALL_FLAGS) & CALL_BALANCING) == 0) last = end;
     store<u16>(call, last as u16, CALL_STAGE);
   }
   let time: u64 = 0;

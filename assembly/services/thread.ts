@@ -7,8 +7,9 @@
 import { NONE, SV_REVERSE_TIES, STAGE_BLOCKS, STAGE_PASSES, TAKE_CONNECTION, TAKE_ONE } from '../abi';
 import { entityKey } from '../core/random';
 import { now } from '../kernel/events';
-import { acquireCore, endService, releaseCore, startService, stopService, wakeThread } from './core';
+import { acquireCore, areScheduled, endService, releaseCore, startService, startTimer, stopService, wakeThread } from './core';
 import {
+  CALL_BALANCING,
   CALL_CONNECTION,
   CALL_FLAGS,
   CALL_NEXT,
@@ -26,13 +27,17 @@ import {
 import { hopDone } from './network';
 import { leaveNode, serviceLeft } from './route';
 import {
+  INSTANCE_ACTIVE,
+  INSTANCE_AT_LEAST,
   INSTANCE_BATCHES,
   INSTANCE_CONNECTIONS,
   INSTANCE_FLAGS,
+  INSTANCE_IDLE_NS,
   INSTANCE_JOBS,
   INSTANCE_NEXT,
   INSTANCE_PATH_COUNT,
   INSTANCE_PATHS,
+  INSTANCE_SPAWN_NS,
   INSTANCE_STARVED,
   INSTANCE_STATS,
   INSTANCE_THREAD_COUNT,
@@ -71,6 +76,7 @@ import {
   THREAD_READY,
   THREAD_RUNNING,
   THREAD_STAGE,
+  THREAD_STARTING,
   THREAD_STARVED,
   THREAD_STATE,
   THREAD_WAITING,
@@ -118,11 +124,58 @@ function assignThread(instance: u32, call: u32): u32 {
     const bound = load<u32>(slot);
     if (bound != 0) return bound;
   }
-  const next = load<u32>(instance, INSTANCE_NEXT);
-  const thread = load<u32>(instance, INSTANCE_THREADS) + next * threadStride(instance);
-  store<u32>(instance, next + 1 == load<u32>(instance, INSTANCE_THREAD_COUNT) ? 0 : next + 1, INSTANCE_NEXT);
+  let thread: u32 = load<u32>(instance, INSTANCE_AT_LEAST) == load<u32>(instance, INSTANCE_THREAD_COUNT) ? 0 : idleOrNew(instance);
+  if (thread == 0) {
+    const next = load<u32>(instance, INSTANCE_NEXT);
+    thread = load<u32>(instance, INSTANCE_THREADS) + next * threadStride(instance);
+    store<u32>(instance, next + 1 >= load<u32>(instance, INSTANCE_ACTIVE) ? 0 : next + 1, INSTANCE_NEXT);
+  }
   if (connections != 0) store<u32>(slot, thread);
   return thread;
+}
+
+/** Where threads are made on demand: one that has nothing to do, or a new one; 0 if there are as many as may be. */
+function idleOrNew(instance: u32): u32 {
+  const stride = threadStride(instance);
+  const active = load<u32>(instance, INSTANCE_ACTIVE);
+  let thread = load<u32>(instance, INSTANCE_THREADS);
+  for (let i: u32 = 0; i < active; i++, thread += stride) {
+    if (load<u32>(thread, THREAD_STATE) == THREAD_READY && load<u32>(thread, THREAD_WAITING) == 0) return thread;
+  }
+  if (active == load<u32>(instance, INSTANCE_THREAD_COUNT)) return 0;
+  store<u32>(instance, active + 1, INSTANCE_ACTIVE);
+  const takes = load<u64>(instance, INSTANCE_SPAWN_NS);
+  if (takes != 0 && !areScheduled) {
+    store<u32>(thread, THREAD_STARTING, THREAD_STATE);
+    startTimer(thread, takes);
+  }
+  return thread;
+}
+
+/** Idle for long enough: made threads end, the youngest first. */
+function endIdle(instance: u32): void {
+  const stride = threadStride(instance);
+  let active = load<u32>(instance, INSTANCE_ACTIVE);
+  while (active > load<u32>(instance, INSTANCE_AT_LEAST)) {
+    const last = load<u32>(instance, INSTANCE_THREADS) + (active - 1) * stride;
+    if (load<u32>(last, THREAD_STATE) != THREAD_READY || load<u32>(last, THREAD_WAITING) != 0) break;
+    active--;
+    stopService(last);
+  }
+  store<u32>(instance, active, INSTANCE_ACTIVE);
+  if (load<u32>(instance, INSTANCE_NEXT) >= active) store<u32>(instance, 0, INSTANCE_NEXT);
+}
+
+/** The timer of a thread that serves nothing: it has been made, or has been idle for long enough. */
+function timerOnly(thread: u32): void {
+  if (load<u32>(thread, THREAD_STATE) == THREAD_STARTING) {
+    store<u32>(thread, THREAD_READY, THREAD_STATE);
+    threadTry(thread);
+    if (load<u32>(thread, THREAD_BATCH) == 0) stopService(thread);
+    return;
+  }
+  stopService(thread);
+  endIdle(load<u32>(thread, THREAD_INSTANCE));
 }
 
 /** A call comes to an instance with threads; its path and stage are set. */
@@ -303,7 +356,7 @@ function begin(thread: u32, stage: u32): u64 {
 @inline
 function isSynchronous(call: u32, stage: u32): bool {
   const node = load<u32>(call, CALL_NODE);
-  return load<u32>(node, NODE_SYNC) != 0 && load<u32>(node, NODE_END) == load<u32>(stage, STAGE_INDEX);
+  return load<u32>(node, NODE_SYNC) != 0 && (load<u32>(call, CALL_FLAGS) & CALL_BALANCING) == 0 && load<u32>(node, NODE_END) == load<u32>(stage, STAGE_INDEX);
 }
 
 // @ts-ignore: decorator
@@ -357,7 +410,7 @@ function handOn(thread: u32): bool {
     if (network) {
       if (last) hopDone(instance, call);
       else advance(thread, instance, call, at);
-    } else if (last || load<u32>(load<u32>(call, CALL_NODE), NODE_END) == at) {
+    } else if (last || (load<u32>(load<u32>(call, CALL_NODE), NODE_END) == at && (load<u32>(call, CALL_FLAGS) & CALL_BALANCING) == 0)) {
       const stage = load<u32>(path, PATH_STAGES) + at * (STAGE_BYTES as u32);
       const staying = leaveNode(call, instance, load<u32>(stage, STAGE_FLAGS));
       if (first) left = serviceLeft;
@@ -374,6 +427,10 @@ function handOn(thread: u32): bool {
 
 /** The time of the stage is over: the thread goes on to the next with its core, unless a call left the service or nothing is there. */
 export function threadDone(thread: u32): void {
+  if (load<u32>(thread, THREAD_BATCH) == 0) {
+    timerOnly(thread);
+    return;
+  }
   endService(thread);
   const critical = load<u32>(thread, THREAD_CRITICAL) != 0;
   const left = handOn(thread);
@@ -397,7 +454,10 @@ export function threadDone(thread: u32): void {
     if (load<u32>(thread, THREAD_STATE) == THREAD_READY && load<u32>(thread, THREAD_WAITING) != 0) starve(thread);
     retryThreads(instance);
   }
-  if (load<u32>(thread, THREAD_BATCH) == 0) stopService(thread);
+  if (load<u32>(thread, THREAD_BATCH) != 0) return;
+  const idle = load<u64>(instance, INSTANCE_IDLE_NS);
+  if (idle != 0 && load<u32>(thread, THREAD_STATE) == THREAD_READY) startTimer(thread, idle);
+  else stopService(thread);
 }
 
 /** Scheduled: the thread has a CPU. Hands on what it served and takes the next batch; its time, u64.MAX_VALUE if there is none. */

@@ -142,17 +142,20 @@ class ServicesEncoder {
         threads: execution.kind === 'threads' ? execution.number : execution.cores.length,
       });
     for (const instance of instances) {
-      const row = this.#instance(
-        models[instance.model],
-        instance.machine,
-        instance.execution,
-        this.#frequencies(instance),
-      );
+      const { spawn, machine } = instance;
+      // Threads that may be made exist from the start, without work.
+      const execution =
+        spawn === undefined ? instance.execution : { ...instance.execution, number: spawn.up_to };
+      const row = this.#instance(models[instance.model], machine, execution, this.#frequencies(instance));
       const stats = this.#model.addClass(instance.name, 'source');
       const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
       rows.u32(row, abi.SVI_STATS, stats);
-      this.#tasks(row, { machine: instance.machine, execution: instance.execution, network: false, stats });
-      note(instance.name, instance.service, instance.machine, instance.execution);
+      rows.u32(row, abi.SVI_ACTIVE, instance.execution.number);
+      rows.u32(row, abi.SVI_SWITCH_NS, instance.context_switch_ns);
+      rows.u64(row, abi.SVI_SPAWN_NS, spawn?.takes_ns ?? 0);
+      rows.u64(row, abi.SVI_IDLE_NS, spawn?.idle_ns ?? 0);
+      this.#tasks(row, { machine, execution, network: false, stats });
+      note(instance.name, instance.service, machine, execution);
     }
     const used = new Set(instances.map(({ machine }) => machine));
     const rows = this.#model.section(abi.SECTION_SV_MACHINES);
@@ -214,6 +217,7 @@ class ServicesEncoder {
     const core = (c: number) => this.#firstCore[machine] + c;
     rows.u32(row, abi.SVI_KIND, KINDS[execution.kind]);
     rows.u32(row, abi.SVI_COUNT, execution.number);
+    rows.u32(row, abi.SVI_ACTIVE, execution.number);
     rows.u32(row, abi.SVI_CORES, this.#list(execution.cores.map(core)));
     rows.u32(row, abi.SVI_CORE_COUNT, execution.cores.length);
     rows.u32(row, abi.SVI_PINNING, this.#pinning(execution, core));
@@ -346,6 +350,7 @@ class ServicesEncoder {
       const row = rows.add();
       rows.u32(row, 0, this.#list(service.instances));
       rows.u32(row, 4, service.instances.length);
+      rows.u32(row, 8, service.balancer === NONE ? abi.NONE : service.balancer);
     }
     const nodes = this.#model.section(abi.SECTION_SV_NODES);
     const routes = this.#model.section(abi.SECTION_SV_ROUTES);

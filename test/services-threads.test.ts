@@ -1,0 +1,113 @@
+// Threads that are made on demand, what switching between them costs, and balancers before instances.
+
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { ServicesInput } from '../src/services/schema.js';
+import { runServices } from './support/services.js';
+
+const MS = 1e6;
+
+type Instance = ServicesInput['services'][string]['instances'][string];
+
+/** Constant arrivals `gap_ms` apart at one service of 10 ms. */
+function service(instance: Partial<Instance>, gap_ms: number, requests: number): ServicesInput {
+  return {
+    machines: { host: { cores: 8 } },
+    models: {
+      server: {
+        stages: { serve: { time: '10ms' } },
+        paths: { all: { stages: ['serve'] } },
+        bind_connections: false,
+      },
+    },
+    services: {
+      server: {
+        model: 'server',
+        instances: { s: { machine: 'host', threads: 1, cores: '0-7', ...instance } },
+      },
+    },
+    requests: { r: { nodes: { server: { service: 'server', next: ['client'] } } } },
+    client: { interarrival: `${gap_ms}ms`, requests },
+    run: { duration: '1s' },
+  };
+}
+
+// Calls at 0, 1, 2 and 3 ms. One thread: they end at 10, 20, 30, 40: latencies 10, 19, 28, 37.
+test('one thread serves one call after the other', async () => {
+  const { latency } = await runServices(service({}, 1, 4));
+  assert.is(latency.mean, ((10 + 19 + 28 + 37) / 4) * MS);
+});
+
+// Up to 4 threads, made at once: each call has a thread of its own.
+test('threads are made when all are busy', async () => {
+  const { latency } = await runServices(service({ spawn: { up_to: 4 } }, 1, 4));
+  assert.equal([latency.min, latency.max], [10 * MS, 10 * MS]);
+});
+
+// Up to 2, made in 4 ms: the second call waits until 5, the third and fourth go to thread 0 and 1 in turn: ends 10, 15, 20, 25.
+test('making a thread takes time, and there are at most so many', async () => {
+  const { latency } = await runServices(service({ spawn: { up_to: 2, takes: '4ms' } }, 1, 4));
+  assert.is(latency.min, 10 * MS);
+  assert.is(latency.mean, ((10 + 14 + 18 + 22) / 4) * MS);
+});
+
+// Two clients that think for 40 ms, both due at 40: the second needs another thread, made in 4 ms: latencies 10 and 14. Then they come at 90
+// and 94, again while the first thread is busy. Kept, the second thread serves at once: 10 and 10; ended after 1 ms without a call, it is
+// made again: 10 and 14.
+test('a made thread ends when it has been idle', async () => {
+  const mean = async (idle: string | undefined) => {
+    const spawn = { up_to: 2, takes: '4ms', ...(idle === undefined ? {} : { idle }) };
+    const client = { loop: 'closed', clients: 2, think: '40ms', requests: 4 } as const;
+    const { latency } = await runServices({ ...service({ spawn }, 1, 4), client });
+    return latency.mean / MS;
+  };
+  assert.is(await mean(undefined), (10 + 14 + 10 + 10) / 4);
+  assert.is(await mean('1ms'), (10 + 14 + 10 + 14) / 4);
+});
+
+// Two threads on one core, calls at 0 and 1 ms: 0 → 10, then the other thread with a switch of 1 ms: 10 → 21.
+test('a core that goes to another thread takes the time of a switch', async () => {
+  const { latency, instances } = await runServices(
+    service({ threads: 2, cores: '0', context_switch: '1ms' }, 1, 2),
+  );
+  assert.equal([latency.min, latency.max], [10 * MS, 20 * MS]);
+  assert.is(instances[0].busy_ns, 21 * MS);
+});
+
+test('a balancer sends requests to instances in turn, and each passes it first', async () => {
+  const { instances, latency } = await runServices({
+    machines: { host: { cores: 8 } },
+    models: {
+      server: {
+        stages: { serve: { time: '1ms' } },
+        paths: { all: { stages: ['serve'] } },
+        bind_connections: false,
+      },
+      balancer: {
+        stages: { choose: { time: '100us' } },
+        paths: { all: { stages: ['choose'] } },
+        bind_connections: false,
+      },
+    },
+    services: {
+      server: {
+        model: 'server',
+        balancer: { model: 'balancer', machine: 'host', threads: 1, cores: '7' },
+        instances: {
+          a: { machine: 'host', threads: 1, cores: '0' },
+          b: { machine: 'host', threads: 1, cores: '1' },
+          c: { machine: 'host', threads: 1, cores: '2' },
+        },
+      },
+    },
+    requests: { r: { nodes: { server: { service: 'server', next: ['client'] } } } },
+    client: { load: '500/s', arrivals: 'constant', requests: 300 },
+    run: { duration: '10s' },
+  });
+  const visits = Object.fromEntries(instances.map(({ name, visits: n }) => [name, n]));
+  assert.equal([visits.a, visits.b, visits.c], [100, 100, 100]);
+  assert.is(visits['server-balancer'], 300);
+  assert.equal([latency.min, latency.max], [1.1 * MS, 1.1 * MS]);
+});
+
+test.run();
