@@ -28,6 +28,12 @@ function compile(
   headers: readonly string[],
   cache: string,
 ): string {
+  if (!existsSync(SOURCES)) {
+    throw new VtimeError('vm_sources', 'this installation has no sources of the virtual machine', {
+      file: SOURCES,
+      expected: 'a checkout of the repository',
+    });
+  }
   const hash = createHash('sha256').update(FLAGS.join(' '));
   for (const file of [...sources, ...headers]) hash.update(readFileSync(join(SOURCES, file)));
   const program = join(cache, 'build', `${name}-${hash.digest('hex').slice(0, 16)}`);
