@@ -13,7 +13,7 @@ const QUANTUM_NS = 1_000_000;
 const test = suite('distributions beside a real kernel');
 
 for (const name of readdirSync(FOLDER).filter((file) =>
-  /^(sleepers|oversubscribed).*-4\.arrow\.gz$/.test(file),
+  /^(distribution|sleepers-and-hogs|oversubscribed-affinity)-4\.arrow\.gz$/.test(file),
 )) {
   test(`within 0.05 at the emulator's resolution: ${name}`, async () => {
     const recording = readRecording(join(FOLDER, name));

@@ -2,7 +2,12 @@
 // A decision is exact, consistent (inside a named overlap, overlaps.ts) or unexplained.
 
 import type { ResolvedConfig } from '../../config/schema.js';
-import { RECORD_KINDS as KIND, type Recording, type RecordingColumns } from '../recording/schema.js';
+import {
+  RECORD_KINDS as KIND,
+  type RecordedTask,
+  type Recording,
+  type RecordingColumns,
+} from '../recording/schema.js';
 import { type Insertion, ReplayCore } from './core.js';
 import { Order, type Overlap, type Stay } from './overlaps.js';
 import { type Decision, type ReplayResult, Verdicts } from './verdicts.js';
@@ -29,11 +34,21 @@ interface Task {
   slice_ns: bigint;
   began_ns: bigint;
   onCpu: number | undefined;
+  /** Taken out and put back while it was on this CPU, maybe by another one, which then writes its running record too. */
+  restoredOn: number | undefined;
   /** In a local DSQ. */
   local: boolean;
   /** It exits or was put back, and the policy is not asked where to. */
   bypassed: boolean;
   pointer: bigint;
+}
+
+/** pids of the tasks whose programs have a yield. */
+function yielders(tasks: readonly RecordedTask[], { workload }: ResolvedConfig): Set<number> {
+  const yields = (program: string | readonly unknown[]): boolean =>
+    JSON.stringify(typeof program === 'string' ? workload.programs[program] : program).includes('"yield"');
+  const templates = workload.tasks.map(({ program }) => yields(program));
+  return new Set(tasks.filter(({ template }) => templates[template]).map(({ pid }) => pid));
 }
 
 interface Dispatch {
@@ -74,13 +89,17 @@ class Replay {
   readonly #tasks = new Map<number, Task>();
   readonly #byHandle = new Map<number, Task>();
   readonly #dispatches = new Map<number, Dispatch>();
+  /** pids of tasks that yield: sched_yield() sets the slice to 0, and nothing records it. */
+  readonly #yielders: ReadonlySet<number>;
   /** Index of each task's last enqueue by the policy: behind it, the kernel queues the task itself, for it exits. */
   readonly #lastEnqueue = new Map<number, number>();
   #base = 0n;
   #cpus = 0;
 
-  constructor(records: RecordingColumns, config: ResolvedConfig, keep: number) {
+  constructor({ columns: records, info }: Recording, keep: number) {
+    const config = info.config as ResolvedConfig;
     this.#records = records;
+    this.#yielders = yielders(info.tasks, config);
     this.#core = new ReplayCore(config);
     this.#order = new Order(records);
     this.#verdicts = new Verdicts(keep);
@@ -117,9 +136,10 @@ class Replay {
         mask: undefined,
         stay: undefined,
         exec_ns: 0n,
-        slice_ns: 0n,
+        slice_ns: SLICE_DEFAULT_NS,
         began_ns: 0n,
         onCpu: undefined,
+        restoredOn: undefined,
         local: false,
         bypassed: false,
         pointer: 0n,
@@ -153,9 +173,13 @@ class Replay {
         this.#verdicts.compare(i, 'select_cpu', `CPU ${chosen}`, `CPU ${target[i]}`);
         return;
       }
-      case KIND.runnable:
-        this.#task(pid[i]).bypassed = (flags[i] & ENQUEUE_RESTORE) !== 0n || this.#exits(i);
+      case KIND.runnable: {
+        const task = this.#task(pid[i]);
+        const restored = (flags[i] & ENQUEUE_RESTORE) !== 0n;
+        task.bypassed = restored || this.#exits(i);
+        task.restoredOn = restored ? target[i] : undefined;
         return;
+      }
       case KIND.enqueue:
         this.#enqueue(i);
         return;
@@ -233,7 +257,13 @@ class Replay {
     // Slice 0 keeps what is left, at least 1 ns.
     const left = task.slice_ns > 0n ? task.slice_ns : 1n;
     const recorded = { vtime: vtime[i], slice_ns: slice_ns[i] === 0n ? left : slice_ns[i] };
-    Object.assign(task, { bypassed: false, local: false, slice_ns: recorded.slice_ns, stay: undefined });
+    Object.assign(task, {
+      bypassed: false,
+      restoredOn: undefined,
+      local: false,
+      slice_ns: recorded.slice_ns,
+      stay: undefined,
+    });
     if ((dsq[i] & DSQ_BUILTIN) !== 0n) {
       this.#enqueueBuiltin(i, task);
       return;
@@ -267,8 +297,22 @@ class Replay {
     const found = text(place);
     const expected =
       chosen === undefined ? 'no DSQ' : text(keepsSlice ? { ...chosen, slice_ns: place.slice_ns } : chosen);
-    this.#verdicts.compare(i, 'enqueue', expected, found);
+    const overlap =
+      expected === found || result[i] !== 0 ? undefined : this.#countedWhileMoving(i, place.dsq);
+    if (overlap === undefined) this.#verdicts.compare(i, 'enqueue', expected, found);
+    else this.#verdicts.consistent('enqueue', overlap);
     return expected === found;
+  }
+
+  /** A policy that counts the tasks of a DSQ may not have counted one that was just coming or going. */
+  #countedWhileMoving(i: number, dsq: number): Overlap | undefined {
+    for (const handle of this.#core.queue(dsq)) {
+      const stay = this.#byHandle.get(handle)?.stay;
+      if (stay === undefined) continue;
+      if (stay.inserted > i) return 'insertion';
+      if (stay.leaving < i) return 'removal';
+    }
+    return undefined;
   }
 
   /** A DSQ of the policy by the simulator's number. */
@@ -392,17 +436,19 @@ class Replay {
   #running(i: number): void {
     const { pid, cpu, exec_ns, slice_ns } = this.#records;
     const task = this.#task(pid[i]);
-    const head = this.#byHandle.get(this.#core.localHead(cpu[i]));
+    const onCpu = task.restoredOn ?? cpu[i];
+    const head = this.#byHandle.get(this.#core.localHead(onCpu));
     if (task.bypassed && !task.local) this.#verdicts.exact('run');
     else
       this.#verdicts.compare(i, 'run', head === undefined ? 'no task' : `pid ${head.pid}`, `pid ${task.pid}`);
     if (!task.bypassed) this.#verdicts.compare(i, 'slice', `${task.slice_ns} ns`, `${slice_ns[i]} ns`);
-    this.#core.running(task.handle, cpu[i], this.#clock(i));
+    this.#core.running(task.handle, onCpu, this.#clock(i));
     Object.assign(task, {
       bypassed: false,
       local: false,
       stay: undefined,
-      onCpu: cpu[i],
+      onCpu,
+      restoredOn: undefined,
       exec_ns: exec_ns[i],
       began_ns: exec_ns[i],
       slice_ns: slice_ns[i],
@@ -413,7 +459,8 @@ class Replay {
   #charge(i: number, task: Task): void {
     const { exec_ns, slice_ns } = this.#records;
     const used = exec_ns[i] - task.exec_ns;
-    const left = task.slice_ns > used ? task.slice_ns - used : 0n;
+    const yielded = slice_ns[i] === 0n && this.#yielders.has(task.pid);
+    const left = task.slice_ns > used && !yielded ? task.slice_ns - used : 0n;
     this.#verdicts.compare(i, 'slice', `${left} ns`, `${slice_ns[i]} ns`);
     task.exec_ns = exec_ns[i];
     task.slice_ns = slice_ns[i];
@@ -445,6 +492,6 @@ class Replay {
  * Replays a recording under the policy and machine that it was made with. The recording of a scheduler that has no native
  * policy is refused by the config's check.
  */
-export function replay({ columns, info }: Recording, { keep = 20 }: ReplayOptions = {}): ReplayResult {
-  return new Replay(columns, info.config as ResolvedConfig, keep).run();
+export function replay(recording: Recording, { keep = 20 }: ReplayOptions = {}): ReplayResult {
+  return new Replay(recording, keep).run();
 }
