@@ -40,13 +40,14 @@ OPS3(s32, central_select_cpu, struct task_struct *, p, s32, prev_cpu, u64, wake_
 
 OPS2(void, central_enqueue, struct task_struct *, p, u64, enq_flags)
 {
-	/* A task that is only losing its CPU needs no kick: that CPU has just asked. */
-	bool running = scx_bpf_task_running(p);
-
+	/*
+	 * A task that is only losing its CPU needs no kick: that CPU has just asked. The kick comes first: it takes the slice
+	 * of whatever the central CPU runs, which may still be a task that is being moved.
+	 */
+	if (!scx_bpf_task_running(p))
+		kick(central_cpu, SCX_KICK_PREEMPT, p->pid);
 	record_insertion(p, SHARED_DSQ, SCX_SLICE_INF, 0, enq_flags, 0);
 	dsq_insert(p, SHARED_DSQ, SCX_SLICE_INF, 0);
-	if (!running)
-		kick(central_cpu, SCX_KICK_PREEMPT, p->pid);
 }
 
 /* Moves the first task that may run there into the CPU's local DSQ. */

@@ -66,6 +66,7 @@ struct task_struct {
 	s32 tgid;
 	char comm[16];
 	u32 nr_cpus_allowed;
+	s32 static_prio;
 	const struct cpumask *cpus_ptr;
 	struct css_set *cgroups;
 	struct sched_entity se;
@@ -141,6 +142,9 @@ enum {
 	SCX_ENQ_WAKEUP = 1 << 0,
 
 	SCX_TASK_QUEUED = 1 << 0,
+
+	/* static_prio is this + 20 + nice. */
+	MAX_RT_PRIO = 100,
 
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,

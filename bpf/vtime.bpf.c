@@ -17,6 +17,17 @@ const volatile u64 vtime_base = 0;
 /* The largest vtime that has started to run. CPUs race for it; an error lasts until the next task starts. */
 u64 vtime_now;
 
+/*
+ * 2^20 divided by the weights of nice -20 to 19, that of nice 0 being 1024: what CPU time is charged, in 1/1024. scx.weight
+ * would do, but has been rounded to hundredths of nice 0's.
+ */
+static const u32 inverse_weight[64] = {
+	11, 14, 18, 22, 28, 35, 45, 56, 70, 87,
+	109, 137, 171, 213, 268, 335, 419, 526, 661, 821,
+	1024, 1278, 1600, 1993, 2478, 3130, 3855, 4877, 6096, 7653,
+	9532, 12052, 14979, 18724, 23301, 29127, 36157, 45590, 58254, 69905,
+};
+
 struct task_state {
 	u64 exec_start;
 };
@@ -66,11 +77,10 @@ OPS1(void, vtime_running, struct task_struct *, p)
 	record_stint(VTIME_RUNNING, p, p->scx.dsq_vtime, true);
 }
 
-/* scx.weight is 100 at nice 0; the inverse has ten fractional bits. */
 OPS2(void, vtime_stopping, struct task_struct *, p, bool, runnable)
 {
 	struct task_state *state = bpf_task_storage_get(&task_map, p, NULL, 0);
-	u64 inverse = p->scx.weight ? 102400 / p->scx.weight : 1024;
+	u64 inverse = inverse_weight[(u32)(p->static_prio - MAX_RT_PRIO) & 63];
 
 	if (state)
 		set_vtime(p, p->scx.dsq_vtime + ((p->se.sum_exec_runtime - state->exec_start) * inverse >> 10));

@@ -65,7 +65,7 @@ test('policy', () => {
     'policy: {slice: 3ms}',
     '1:1 policy.name: missing; known policies are eevdf, domains, domains-as-coded, global-fifo, percpu-fifo, ' +
       'global-vtime, weighted-vtime, central, five-level, nest, shortest-remaining, ' +
-      'service-order, processor-sharing, sfs',
+      'service-order, processor-sharing, bpf, sfs',
   );
   refuses(
     'policy: {name: global-fifo, slice: 3}',

@@ -48,10 +48,11 @@ export function selectCpu(t: u32, prev: u32): u32 {
 }
 
 export function enqueue(t: u32): void {
-  dsqInsert(t, dsqUser(0), SLICE_INFINITE, 0);
-  // A task that is only losing its CPU needs no kick: that CPU has just asked.
+  // A task that is only losing its CPU needs no kick: that CPU has just asked. The kick comes first: it takes the slice of
+  // whatever the central CPU runs, which may still be a task that is being moved.
   const isRunning = load<u32>(load<u32>(t, TASK_CPU) << CPU_SHIFT, CPU_CURR) == t;
   if (!isRunning) kickCpu(central, KICK_PREEMPT);
+  dsqInsert(t, dsqUser(0), SLICE_INFINITE, 0);
 }
 
 export function dispatch(cpu: u32): void {
