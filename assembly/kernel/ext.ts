@@ -89,6 +89,8 @@ let dequeueOnLeave: bool = false;
 let quiescentOnMigration: bool = false;
 /** CPU whose dispatch() is running. */
 let dispatchCpu: u32 = 0;
+/** The task that is losing its CPU: kicks act when the next one is there, so they don't take its slice. */
+let leaving: u32 = 0;
 /** Tasks that dispatch() has moved so far. */
 let dispatchMoved: u32 = 0;
 
@@ -104,6 +106,7 @@ export function extInit(): void {
   // The ideal server of processor sharing has no CPUs that its work moves between.
   quiescentOnMigration = param(P_KERNEL) < KERNEL_6_12 && param(P_POLICY) != POLICY_PROCESSOR_SHARING;
   dispatchMoved = 0;
+  leaving = 0;
 }
 
 // @ts-ignore: decorator
@@ -221,6 +224,12 @@ export function extPick(cpu: u32, prev: u32): u32 {
 /** put_prev_task_scx(); a task that went to sleep has been stopped by extDequeue(). */
 export function extPutPrev(cpu: u32, t: u32, next: u32): void {
   if (!queued(t)) return;
+  leaving = t;
+  putPrev(cpu, t, next);
+  leaving = 0;
+}
+
+function putPrev(cpu: u32, t: u32, next: u32): void {
   opsStopping(t, true);
   if (!allowed(t, cpu)) {
     // Its mask was changed while it ran here: migration_cpu_stop() takes it away.
@@ -415,7 +424,7 @@ export function kickCpu(cpu: u32, flags: u32): void {
     return;
   }
   if ((flags & KICK_IDLE) != 0) return;
-  if ((flags & KICK_PREEMPT) != 0 && load<u8>(curr, TASK_CLASS) == CLASS_EXT) store<u64>(curr, 0, TASK_SLICE);
+  if ((flags & KICK_PREEMPT) != 0 && load<u8>(curr, TASK_CLASS) == CLASS_EXT && curr != leaving) store<u64>(curr, 0, TASK_SLICE);
   resched(cpu);
 }
 
