@@ -94,6 +94,16 @@ async function check(files: string[], options: Options): Promise<void> {
   const results: Checked[] = [];
   for (const file of files) {
     const recording = readRecording(file);
+    if (recording.info.object_sha256 === '') {
+      throw new VtimeError(
+        'recording_scheduler',
+        `a recording of ${recording.info.scheduler}, which has no dispatch queues`,
+        {
+          file,
+          expected: 'a recording of a sched_ext object; the fair class has --distributions',
+        },
+      );
+    }
     const result = replay(recording, { keep });
     results.push({ file, ...result });
     const passed = unexplainedCount(result) === 0;
