@@ -72,7 +72,7 @@ import { integrateRunnable } from './kernel/observe';
 import { CLASS_DEDICATED, STATE_FREE, TASK_CLASS, TASK_STATE, TASK_SUM_EXEC, taskSlots } from './kernel/task';
 import { takeWindow } from './kernel/watchdog';
 import { liveRequests, timeOfLiveRequests } from './services/call';
-import { edgeCount, instanceCount, serving } from './services/load';
+import { edgeCount, instanceCount, serving } from './services/tables';
 import { seriesLength, writeSeries } from './services/series';
 import { intervalRowBytes, intervalRows, intervalRowsAddress, monitorFinish } from './services/monitor';
 import { clientResults } from './services/request';

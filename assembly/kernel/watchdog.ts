@@ -25,7 +25,7 @@ import { cpuPackage } from '../machine/topology';
 import { deliveriesPending } from '../workload/delivery';
 import { sourcesActive } from '../workload/arrivals';
 import { opsTimer } from '../policy/ops';
-import { serving } from '../services/load';
+import { serving } from '../services/tables';
 import { integrateQueue } from '../workload/workerqueue';
 import { CPU_BUSY_NS, CPU_CURR, CPU_STATE_SINCE } from './cpu';
 import { CLASS_POLICY_TIMER, CLASS_SAMPLE, CLASS_WATCHDOG, now, systemSet, timerPending } from './events';

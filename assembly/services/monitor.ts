@@ -30,7 +30,8 @@ import { clientActive, currentRate } from './client';
 import { recordIntervals } from './request';
 import { algorithm1, algorithm1Init } from './power';
 import { pid, pidInit } from './pid';
-import { instanceCount, instances, setStep } from './load';
+import { setStep } from './loadstages';
+import { instanceCount, instances } from './tables';
 import {
   INSTANCE_BYTES,
   INSTANCE_PATH_COUNT,

@@ -6,7 +6,7 @@ import { now } from '../kernel/events';
 import { TASK_SUM_EXEC } from '../kernel/task';
 import { areScheduled } from './core';
 import { EDGE_BYTES, EDGE_CALLS, EDGE_MOST_WAITING, EDGE_WAITED, EDGE_WAITED_NS } from './connection';
-import { edgeCount, edges, instanceCount, instances } from './load';
+import { edgeCount, edges, instanceCount, instances } from './tables';
 import {
   INSTANCE_BATCHES,
   INSTANCE_BUSY_NS,

@@ -1,13 +1,9 @@
-// Threads: which stage they serve next, what they take from its queue, and what becomes of it.
-//
-// A thread remembers for each code path the stage to serve there next: after a stage the one behind it, so that it follows
-// what it has taken to the end; after the last stage of the path the first one by priority that has calls. Among the paths
-// it serves the one whose first call is a reply, then the one whose first call has waited longest.
+// Threads: what they take from the queue of a stage, for how long they hold a core with it, and what becomes of it.
 
-import { NONE, SV_REVERSE_TIES, STAGE_BLOCKS, STAGE_PASSES, TAKE_CONNECTION, TAKE_ONE } from '../abi';
+import { NONE, STAGE_BLOCKS, STAGE_PASSES, SV_REVERSE_TIES, TAKE_CONNECTION, TAKE_ONE } from '../abi';
 import { entityKey } from '../core/random';
 import { now } from '../kernel/events';
-import { acquireCore, areScheduled, endService, releaseCore, startService, startTimer, stopService, wakeThread } from './core';
+import { assignThread, timerOnly } from './assigning';
 import {
   CALL_BALANCING,
   CALL_CONNECTION,
@@ -24,20 +20,25 @@ import {
   CALL_UNBLOCKS,
   REQUEST_KEY,
 } from './call';
-import { hopDone } from './network';
-import { leaveNode, serviceLeft } from './route';
+import { pick, queueOf, setNext } from './choosing';
 import {
-  INSTANCE_ACTIVE,
-  INSTANCE_AT_LEAST,
+  acquireCore,
+  endService,
+  releaseCore,
+  startService,
+  startTimer,
+  stopService,
+  wakeThread,
+} from './core';
+import { hopDone } from './network';
+import {
   INSTANCE_BATCHES,
   INSTANCE_CONNECTIONS,
   INSTANCE_FLAGS,
   INSTANCE_IDLE_NS,
   INSTANCE_JOBS,
-  INSTANCE_NEXT,
   INSTANCE_PATH_COUNT,
   INSTANCE_PATHS,
-  INSTANCE_SPAWN_NS,
   INSTANCE_STARVED,
   INSTANCE_STATS,
   INSTANCE_THREAD_COUNT,
@@ -47,8 +48,6 @@ import {
   NODE_SYNC,
   PATH_BYTES,
   PATH_INDEX,
-  PATH_PRIORITY,
-  PATH_QUEUE,
   PATH_STAGE_COUNT,
   PATH_STAGES,
   STAGE_BYTES,
@@ -61,7 +60,6 @@ import {
   STAGE_PEER_COUNT,
   STAGE_PEERS,
   STAGE_QUEUE_COUNT,
-  STAGE_QUEUE_SHIFT,
   STAGE_TAKE,
   THREAD_BATCH,
   THREAD_BLOCKED,
@@ -72,15 +70,14 @@ import {
   THREAD_INSTANCE,
   THREAD_OWNS_CORE,
   THREAD_PATHS,
-  THREAD_QUEUES,
   THREAD_READY,
   THREAD_RUNNING,
   THREAD_STAGE,
-  THREAD_STARTING,
   THREAD_STARVED,
   THREAD_STATE,
   THREAD_WAITING,
 } from './records';
+import { leaveNode, serviceLeft } from './route';
 import {
   batchBegin,
   batchFirst,
@@ -98,84 +95,12 @@ export function threadStride(instance: u32): u32 {
   return ((THREAD_BYTES as u32) + 2 * load<u32>(instance, INSTANCE_PATH_COUNT) + 7) & ~7;
 }
 
-// @ts-ignore: decorator
-@inline
-function queueOf(thread: u32, path: u32, stage: u32): u32 {
-  return load<u32>(thread, THREAD_QUEUES) + ((load<u32>(path, PATH_QUEUE) + stage) << STAGE_QUEUE_SHIFT);
-}
-
 /** Key of the draws for a visit's stage, the network's legs (from STAGE_HOPS on) or its choice of a path. */
 // @ts-ignore: decorator
 @inline
 export function visitKey(call: u32, what: u32): u64 {
   const index = load<u32>(load<u32>(call, CALL_NODE), NODE_INDEX);
   return entityKey(load<u64>(load<u32>(call, CALL_REQUEST), REQUEST_KEY), (((index as u64) + 1) << 16) | (what as u64));
-}
-
-// ---- calls come ------------------------------------------------------------------------------------------
-
-/** The thread that serves a call with no thread of its own: its connection's, or the next in turn. */
-// @ts-ignore: decorator
-@inline
-function assignThread(instance: u32, call: u32): u32 {
-  const connections = load<u32>(instance, INSTANCE_CONNECTIONS);
-  const slot = connections + (load<u32>(call, CALL_CONNECTION) << 2);
-  if (connections != 0) {
-    const bound = load<u32>(slot);
-    if (bound != 0) return bound;
-  }
-  let thread: u32 = load<u32>(instance, INSTANCE_AT_LEAST) == load<u32>(instance, INSTANCE_THREAD_COUNT) ? 0 : idleOrNew(instance);
-  if (thread == 0) {
-    const next = load<u32>(instance, INSTANCE_NEXT);
-    thread = load<u32>(instance, INSTANCE_THREADS) + next * threadStride(instance);
-    store<u32>(instance, next + 1 >= load<u32>(instance, INSTANCE_ACTIVE) ? 0 : next + 1, INSTANCE_NEXT);
-  }
-  if (connections != 0) store<u32>(slot, thread);
-  return thread;
-}
-
-/** Where threads are made on demand: one that has nothing to do, or a new one; 0 if there are as many as may be. */
-function idleOrNew(instance: u32): u32 {
-  const stride = threadStride(instance);
-  const active = load<u32>(instance, INSTANCE_ACTIVE);
-  let thread = load<u32>(instance, INSTANCE_THREADS);
-  for (let i: u32 = 0; i < active; i++, thread += stride) {
-    if (load<u32>(thread, THREAD_STATE) == THREAD_READY && load<u32>(thread, THREAD_WAITING) == 0) return thread;
-  }
-  if (active == load<u32>(instance, INSTANCE_THREAD_COUNT)) return 0;
-  store<u32>(instance, active + 1, INSTANCE_ACTIVE);
-  const takes = load<u64>(instance, INSTANCE_SPAWN_NS);
-  if (takes != 0 && !areScheduled) {
-    store<u32>(thread, THREAD_STARTING, THREAD_STATE);
-    startTimer(thread, takes);
-  }
-  return thread;
-}
-
-/** Idle for long enough: made threads end, the youngest first. */
-function endIdle(instance: u32): void {
-  const stride = threadStride(instance);
-  let active = load<u32>(instance, INSTANCE_ACTIVE);
-  while (active > load<u32>(instance, INSTANCE_AT_LEAST)) {
-    const last = load<u32>(instance, INSTANCE_THREADS) + (active - 1) * stride;
-    if (load<u32>(last, THREAD_STATE) != THREAD_READY || load<u32>(last, THREAD_WAITING) != 0) break;
-    active--;
-    stopService(last);
-  }
-  store<u32>(instance, active, INSTANCE_ACTIVE);
-  if (load<u32>(instance, INSTANCE_NEXT) >= active) store<u32>(instance, 0, INSTANCE_NEXT);
-}
-
-/** The timer of a thread that serves nothing: it has been made, or has been idle for long enough. */
-function timerOnly(thread: u32): void {
-  if (load<u32>(thread, THREAD_STATE) == THREAD_STARTING) {
-    store<u32>(thread, THREAD_READY, THREAD_STATE);
-    threadTry(thread);
-    if (load<u32>(thread, THREAD_BATCH) == 0) stopService(thread);
-    return;
-  }
-  stopService(thread);
-  endIdle(load<u32>(thread, THREAD_INSTANCE));
 }
 
 /** A call comes to an instance with threads; its path and stage are set. */
@@ -204,68 +129,6 @@ function enqueue(thread: u32, instance: u32, call: u32): void {
   stageQueuePush(queueOf(thread, path, stage), call, (load<u32>(instance, INSTANCE_FLAGS) & SV_REVERSE_TIES) != 0);
   store<u32>(thread, load<u32>(thread, THREAD_WAITING) + 1, THREAD_WAITING);
 }
-
-// ---- which stage is next ---------------------------------------------------------------------------------
-
-// @ts-ignore: decorator
-@inline
-function setNext(thread: u32, path: u32, stage: u32): void {
-  const at = thread + (load<u32>(path, PATH_INDEX) << 1);
-  store<u8>(at, stage as u8, THREAD_PATHS);
-  store<u8>(at, 1, THREAD_DECIDED);
-}
-
-/** The first stage by priority that has calls becomes the path's next. False: none has. */
-function decide(thread: u32, path: u32): bool {
-  const priority = load<u32>(path, PATH_PRIORITY);
-  for (let i: u32 = 0, n = load<u32>(path, PATH_STAGE_COUNT); i < n; i++) {
-    const stage = load<u32>(priority + (i << 2));
-    if (load<u32>(queueOf(thread, path, stage), STAGE_QUEUE_COUNT) == 0) continue;
-    setNext(thread, path, stage);
-    return true;
-  }
-  store<u8>(thread + (load<u32>(path, PATH_INDEX) << 1), 0, THREAD_DECIDED);
-  return false;
-}
-
-/** Stage that the thread would serve now, 0 if none. */
-function pick(thread: u32): u32 {
-  if (load<u32>(thread, THREAD_WAITING) == 0) return 0;
-  const instance = load<u32>(thread, THREAD_INSTANCE);
-  let path = load<u32>(instance, INSTANCE_PATHS);
-  let chosen: u32 = 0;
-  let first: u32 = 0;
-  for (let p: u32 = 0, n = load<u32>(instance, INSTANCE_PATH_COUNT); p < n; p++, path += PATH_BYTES as u32) {
-    const at = thread + (p << 1);
-    if (load<u8>(at, THREAD_DECIDED) == 0 && !decide(thread, path)) continue;
-    let q = queueOf(thread, path, load<u8>(at, THREAD_PATHS));
-    if (load<u32>(q, STAGE_QUEUE_COUNT) == 0) {
-      // What it would have followed has gone another way.
-      if (!decide(thread, path)) continue;
-      q = queueOf(thread, path, load<u8>(at, THREAD_PATHS));
-    }
-    const stage = load<u32>(path, PATH_STAGES) + (load<u8>(at, THREAD_PATHS) as u32) * (STAGE_BYTES as u32);
-    const critical = load<u32>(stage, STAGE_CRITICAL);
-    if (critical != 0 && load<u32>(critical) == 0) continue;
-    if (n == 1) return stage;
-    const head = stageQueueHead(q);
-    if (chosen != 0 && !goesBefore(head, first)) continue;
-    chosen = stage;
-    first = head;
-  }
-  return chosen;
-}
-
-// @ts-ignore: decorator
-@inline
-function goesBefore(a: u32, b: u32): bool {
-  const reply = load<u32>(a, CALL_FLAGS) & CALL_REPLY;
-  const other = load<u32>(b, CALL_FLAGS) & CALL_REPLY;
-  if (reply != other) return reply != 0;
-  return load<u64>(a, CALL_TIME) < load<u64>(b, CALL_TIME);
-}
-
-// ---- serving ---------------------------------------------------------------------------------------------
 
 /** A thread that may have something to do begins, if it is ready and finds a core. */
 export function threadTry(thread: u32): void {

@@ -28,7 +28,7 @@ import {
   requestsMade,
 } from './call';
 import { CALL_HELD, CALL_TAKEN, EDGE_BYTES, EDGE_FIRST, EDGE_LINES, LINE_FIRST, LINE_SHIFT } from './connection';
-import { connections, edgeCount, edges, instanceCount, instances } from './load';
+import { connections, edgeCount, edges, instanceCount, instances } from './tables';
 import {
   CONNECTION_FIRST,
   CONNECTION_NEXT,
