@@ -1,5 +1,6 @@
 // What `vtime bpf info` says about test/bpf/features.bpf.c, compiled, and a small kernel.
 
+import { spawnSync } from 'node:child_process';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { objectInfo } from '../src/bpf/info.js';
@@ -64,6 +65,28 @@ test('maps, variables, programs that are not loaded', () => {
   assert.equal(info.other_programs, ['tp_btf/sched_switch: never_attached']);
   // never_attached is not linked.
   assert.is(info.functions.all - info.functions.linked, 1);
+});
+
+function command(...args: string[]) {
+  return spawnSync(process.execPath, ['bin/vtime.js', 'bpf', 'info', ...args], { encoding: 'utf8' });
+}
+
+test('vtime bpf info prints it, with what settings make of it', () => {
+  const { status, stdout } = command('bpf/objects/fifo.bpf.o', '--rodata', 'slice_ns=3ms');
+  assert.is(status, 0);
+  assert.match(stdout, /scheduler {3}fifo \(GPL\)/);
+  assert.match(stdout, /slice_ns=3000000 \(u64\)/);
+  assert.match(stdout, /vtime runs it\n$/);
+});
+
+test('vtime bpf info --json; what is no object or no variable of it is refused', () => {
+  const { stdout } = command('bpf/objects/central.bpf.o', '--cpus', '4', '--json');
+  assert.is(JSON.parse(stdout).schedulers[0].name, 'central');
+  assert.is(command('package.json').status, 2);
+  assert.is(command('missing.bpf.o').status, 2);
+  const mistaken = command('bpf/objects/fifo.bpf.o', '--rodata', 'slise_ns=3ms');
+  assert.is(mistaken.status, 2);
+  assert.match(mistaken.stderr, /did you mean slice_ns\?/);
 });
 
 test.run();

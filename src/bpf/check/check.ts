@@ -48,12 +48,6 @@ const MOST_CALLBACKS = 50_000;
 const MARGIN_NS = 1_000_000;
 const KERNELS = ['6.12', '7.3'] as const;
 
-/**
- * Native vtime policies charge by the weights of nice values, of which 1024 is normal; objects by those of sched_ext, rounded
- * to hundredths of it.
- */
-const CHARGES_BY_WEIGHT = new Set(['global-vtime', 'weighted-vtime']);
-
 /** One workload with both policies. */
 interface Pair {
   native: ConfigInput;
@@ -75,28 +69,17 @@ export async function checkObject(object: string, options: CheckOptions): Promis
     const cpus = machineOf(resolveConfig(configFrom({ ...config, policy: 'global-fifo' }))).cpus.length;
     const policy = variedPolicy(options.against, draws, cpus);
     if (policy === undefined) continue;
-    const workload = CHARGES_BY_WEIGHT.has(nameOf(policy)) ? withoutWeights(config) : config;
-    const pairOf = (smaller: Workload) => pair(object, smaller, policy, options.rodata ?? {});
-    const comparison = await compare(pairOf(workload), signal);
+    const pairOf = (workload: Workload) => pair(object, workload, policy, options.rodata ?? {});
+    const comparison = await compare(pairOf(config), signal);
     callbacks += comparison.callbacks;
     const round = { round: number, name, comparison };
     options.onRound?.(round);
     if (comparison.difference !== undefined) {
-      const smallest = await smallestDifference(workload, comparison, pairOf, signal);
+      const smallest = await smallestDifference(config, comparison, pairOf, signal);
       return { rounds: number, callbacks, found: { round, ...smallest } };
     }
     if (callbacks >= options.callbacks) return { rounds: number, callbacks };
   }
-}
-
-function nameOf(policy: PolicyInput): string {
-  if (typeof policy === 'string') return policy.split(':')[0];
-  return 'name' in policy ? String(policy.name) : '';
-}
-
-function withoutWeights(config: Workload): Workload {
-  const tasks = (config.workload.tasks ?? []).map(({ priority: _, weight: __, ...task }) => task);
-  return { ...config, workload: { ...config.workload, tasks } };
 }
 
 function pair(
