@@ -1,6 +1,6 @@
 // Builds the schedulers of this folder and their loader.
 //
-//   node bpf/build.mjs                    objects/*.bpf.o with clang 19, and build/vtime-load where libbpf is at hand
+//   node bpf/build.mjs                    objects/*.bpf.o with clang 19, and build/vtime-load where libbpf can be had
 //   node bpf/build.mjs --check            builds into a temporary folder and compares with objects/, section by section
 //   node bpf/build.mjs --clang 16 --out DIR    another compiler; its objects have to pass `vtime bpf check` instead
 //   node bpf/build.mjs --loader           the loader only
@@ -19,6 +19,8 @@ const COMMITTED = join(here, 'objects');
 /** The compiler whose objects are committed. */
 const CLANG = '19';
 const SKIPPED = 77;
+const NO_LIBBPF =
+  'no libbpf 1.4 with a static library; VTIME_LIBBPF names a folder that has it, or npm run build first';
 
 const FLAGS = ['-target', 'bpf', '-mcpu=v3', '-O2', '-g', '-fno-addrsig'];
 const WARNINGS = ['-Wall', '-Wextra', '-Werror', '-Wno-unused-parameter', '-Wno-missing-declarations'];
@@ -71,28 +73,32 @@ function buildObjects(version, folder) {
   return sources.length * 2;
 }
 
-/** Root of libbpf 1.4 or later with headers and static library: VTIME_LIBBPF, else the system's. */
-function libbpf() {
-  const roots = [process.env.VTIME_LIBBPF, '/usr'].filter((root) => root !== undefined);
-  for (const root of roots) {
-    for (const prefix of [root, join(root, 'usr')]) {
-      const library = join(prefix, 'lib/x86_64-linux-gnu/libbpf.a');
-      if (existsSync(library)) return { include: join(prefix, 'include'), library };
-    }
+/**
+ * Folder with libbpf 1.4 or later, libelf and zlib, headers and static libraries: VTIME_LIBBPF, else what
+ * `vtime kernel record` fetches into its cache (Debian's backports; the distribution's own libbpf is too old), else the system's.
+ */
+async function libraries() {
+  const packages = join(here, '../dist/src/bpf/vm/packages.js');
+  let root = process.env.VTIME_LIBBPF;
+  if (root === undefined && existsSync(packages)) {
+    const { fetchLoaderLibraries } = await import(packages);
+    root = await fetchLoaderLibraries().catch((error) => console.log(String(error.message)));
   }
-  return undefined;
+  const prefix = join(root ?? '', '/usr');
+  const lib = join(prefix, 'lib/x86_64-linux-gnu');
+  return existsSync(join(lib, 'libbpf.a')) ? { include: join(prefix, 'include'), lib } : undefined;
 }
 
 /** The loader is linked statically, so that it runs in an initramfs; returns its path. */
-function buildLoader() {
-  const found = libbpf();
+async function buildLoader() {
+  const found = await libraries();
   if (found === undefined) return undefined;
   const sources = readdirSync(join(here, 'loader')).filter((name) => name.endsWith('.c'));
   const loader = join(here, '../build/vtime-load');
   mkdirSync(dirname(loader), { recursive: true });
   const inputs = sources.map((name) => join(here, 'loader', name));
-  const flags = ['-O2', '-Wall', '-Wextra', '-static', `-I${found.include}`];
-  execFileSync('cc', [...flags, '-o', loader, ...inputs, found.library, '-lelf', '-lz'], {
+  const flags = ['-O2', '-Wall', '-Wextra', '-static', `-I${found.include}`, `-L${found.lib}`];
+  execFileSync('cc', [...flags, '-o', loader, ...inputs, '-lbpf', '-lelf', '-lz'], {
     stdio: 'inherit',
   });
   return loader;
@@ -134,7 +140,7 @@ if (options.check) {
     const folder = options.out ?? COMMITTED;
     console.log(`${buildObjects(options.clang, folder)} objects in ${folder}`);
   }
-  const loader = buildLoader();
+  const loader = await buildLoader();
   if (loader !== undefined) console.log(`loader: ${loader}`);
   else if (options.loader)
     skip('no libbpf 1.4 with a static library; VTIME_LIBBPF names a folder that has it');
