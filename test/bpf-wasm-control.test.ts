@@ -130,6 +130,19 @@ test('helpers and kfuncs take as many parameters as they have', () => {
   assert.equal([translation.helpers, translation.kfuncs], [['two'], ['none']]);
 });
 
+test('the place of the last call of a helper is known', () => {
+  const helpers = { one: () => 1n };
+  const { run } = machine(
+    bpfObject([
+      'r0 = 0\nif r1 == 0 goto end\ncall helper one\ncall function 1\nend:\nexit',
+      'call helper one\nexit',
+    ]),
+    { helpers },
+  );
+  assert.is(run([0n]).called, undefined);
+  assert.equal(run([1n]).called, { fn: 1, instruction: 0 });
+});
+
 test('function pointers are table slots, and only the object’s own can be called', () => {
   const main = 'r2 = function 1\nif r1 == 0 goto call\nr2 += r1\ncall:\nr1 = 20\ncallx r2\nexit';
   const { run } = machine(bpfObject([main, 'r0 = r1\nr0 += 2\nexit']));

@@ -12,6 +12,7 @@ const STACK_BYTES = 8 * 512;
 export const END = STACK + STACK_BYTES;
 const MEMORY_PAGES = 4;
 const BUDGET = 0x1000;
+const CALL_SITE = 0x1008;
 const TABLE_BASE = 10;
 
 export interface MachineSettings {
@@ -29,6 +30,8 @@ export interface MachineSettings {
 export interface Outcome {
   r0?: bigint;
   violation?: { kind: number; fn: number; instruction: number };
+  /** Where translated code called a helper last. */
+  called?: { fn: number; instruction: number };
   /** The interpreter gave up. */
   endless?: true;
   /** The writable memory, stack included. */
@@ -67,6 +70,7 @@ export function machine(object: BpfObject, settings: MachineSettings = {}): Mach
   const translation = translate(object, {
     ...ranges,
     budget: BUDGET,
+    callSite: CALL_SITE,
     roots: settings.roots ?? [0],
     parameters: (_kind, name) => helpers[name]?.length,
   });
@@ -102,12 +106,17 @@ export function machine(object: BpfObject, settings: MachineSettings = {}): Mach
     freshMemory(bytes, settings);
     const words = new DataView(memory.buffer);
     words.setInt32(BUDGET, budget, true);
+    words.setInt32(CALL_SITE, 0, true);
     const call = instance.exports[`f${fn}`] as (...values: bigint[]) => bigint;
-    const outcome = (rest: Partial<Outcome>): Outcome => ({
-      ...rest,
-      memory: bytes.slice(DATA, END),
-      budget: words.getInt32(BUDGET, true),
-    });
+    const outcome = (rest: Partial<Outcome>): Outcome => {
+      const site = translation.sites[words.getInt32(CALL_SITE, true) - 1];
+      return {
+        ...rest,
+        ...(site === undefined ? {} : { called: { fn: site.function, instruction: site.instruction } }),
+        memory: bytes.slice(DATA, END),
+        budget: words.getInt32(BUDGET, true),
+      };
+    };
     try {
       const all = [...parameters, 0n, 0n, 0n, 0n, 0n].slice(0, 5);
       return outcome({ r0: BigInt.asUintN(64, call(...all)) });
