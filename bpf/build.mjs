@@ -142,7 +142,6 @@ if (options.check) {
   }
   const loader = await buildLoader();
   if (loader !== undefined) console.log(`loader: ${loader}`);
-  else if (options.loader)
-    skip('no libbpf 1.4 with a static library; VTIME_LIBBPF names a folder that has it');
-  else console.log('no loader: no libbpf with a static library (VTIME_LIBBPF names a folder that has it)');
+  else if (options.loader) skip(NO_LIBBPF);
+  else console.log(`no loader: ${NO_LIBBPF}`);
 }
