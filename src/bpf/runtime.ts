@@ -2,7 +2,7 @@
 // want the same of it, placed in the engine's memory and given the ops table.
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import * as abi from '../engine/abi.js';
 import type { EngineExports } from '../engine/module.js';
 import { EngineError, type SimulationError, VtimeError } from '../errors.js';
@@ -27,6 +27,7 @@ export interface SchedulerSettings extends LinkSettings {
 /** An object's bytes and what is made of them once. */
 export interface ObjectFile {
   path: string;
+  bytes: Uint8Array;
   sha256: string;
   open: OpenObject;
 }
@@ -41,28 +42,36 @@ export interface Scheduler {
   module: object;
 }
 
-const files = new Map<string, ObjectFile>();
+/** By path; `mtime_ms` of those read here, so that an object that is compiled anew is read anew. */
+const files = new Map<string, { file: ObjectFile; mtime_ms?: number }>();
 
-/** Reads an object, once a process. Errors: ObjectError, and `input_unreadable`. */
+/** Reads an object, unless this process has it already. Errors: ObjectError, and `input_unreadable`. */
 export function readObject(path: string): ObjectFile {
   const known = files.get(path);
-  if (known !== undefined) return known;
-  let bytes: Uint8Array;
+  if (known !== undefined && known.mtime_ms === undefined) return known.file;
   try {
-    bytes = readFileSync(path);
+    const { mtimeMs } = statSync(path);
+    if (known?.mtime_ms === mtimeMs) return known.file;
+    const file = openFile(path, readFileSync(path));
+    files.set(path, { file, mtime_ms: mtimeMs });
+    return file;
   } catch (error) {
+    if (error instanceof VtimeError) throw error;
     throw new VtimeError('input_unreadable', `cannot read: ${(error as NodeJS.ErrnoException).code}`, {
       file: path,
       expected: 'a BPF object file',
     });
   }
-  const read = {
-    path,
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-    open: openObject(bytes, path),
-  };
-  files.set(path, read);
-  return read;
+}
+
+function openFile(path: string, bytes: Uint8Array): ObjectFile {
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return { path, bytes, sha256, open: openObject(bytes, path) };
+}
+
+/** Takes the bytes of an object that another thread has read, so that all cells of a sweep run the same. */
+export function adoptObject(path: string, bytes: Uint8Array): void {
+  files.set(path, { file: openFile(path, bytes) });
 }
 
 function schedulerNamed({ schedulers, file }: BpfObject, name: string | undefined): StructOps {

@@ -104,12 +104,14 @@ function settingsOf(
   }
   add('--trace', 'workload.serverless.trace', trace);
   add('--machine', 'machine.profile', machine);
-  if (rodata === undefined) {
+  if (scheduler !== undefined && isObject) {
+    // A mapping, so that --set can add to it.
+    add('--scheduler', 'policy', { object: scheduler, ...(rodata === undefined ? {} : { rodata }) });
+  } else {
     add('--scheduler', 'policy', scheduler);
-  } else if (scheduler !== undefined) {
-    add('--scheduler', 'policy', { object: scheduler, rodata });
-  } else if (policy.name === 'bpf') {
-    add('--rodata', 'policy.rodata', { ...policy.rodata, ...rodata });
+    if (policy.name === 'bpf' && rodata !== undefined) {
+      add('--rodata', 'policy.rodata', { ...policy.rodata, ...rodata });
+    }
   }
   add('--seed', 'seed', seed === undefined || !/^\d+$/.test(seed) ? seed : Number(seed));
   for (const [path, value] of Object.entries(options.set ?? {})) add('--set', path, value);

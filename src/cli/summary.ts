@@ -1,5 +1,6 @@
 // What `vtime run` prints.
 
+import { basename } from 'node:path';
 import type { Distribution, SimulationResult } from '../types.js';
 import { number, significant, table } from './shared.js';
 
@@ -27,7 +28,7 @@ function headline({ outcome, config, metrics }: SimulationResult, wall_s: number
   const title = name === undefined ? '' : `${name}: `;
   const domains = 'domains' in policy && typeof policy.domains === 'number' ? `:${policy.domains}` : '';
   return (
-    `${title}${policy.name}${domains} on ${machine.cpus} CPUs (${machine.profile}), seed ${seed}\n` +
+    `${title}${policy.name === 'bpf' ? basename(policy.object) : policy.name}${domains} on ${machine.cpus} CPUs (${machine.profile}), seed ${seed}\n` +
     `  ${outcome} after ${significant(metrics.duration_s)} s simulated, ${number(metrics.events)} events, ` +
     `${number(metrics.events / Math.max(wall_s, 1e-3))} events/s\n`
   );

@@ -47,12 +47,37 @@ export function configFiles(config: Config | ResolvedConfig): ConfigFile[] {
   return files;
 }
 
+const isObjectFile = (value: unknown): value is string => typeof value === 'string' && value.endsWith('.o');
+
+/** What a sweep sets at a config path, with the files of BPF objects in it renamed. */
+function renameSetting(path: string, value: unknown, rename: (path: string) => string): unknown {
+  if (path !== 'policy' && path !== 'policy.object') return value;
+  if (Array.isArray(value)) return value.map((inner) => renameSetting(path, inner, rename));
+  if (isObjectFile(value)) return rename(value);
+  if (typeof value !== 'object' || value === null || !('object' in value)) return value;
+  return isObjectFile(value.object) ? { ...value, object: rename(value.object) } : value;
+}
+
+/** Settings by config path, as of a sweep's axes, a case or a cell, with the files of BPF objects in them renamed. */
+export function renameSettings<Settings extends Record<string, unknown>>(
+  settings: Settings,
+  rename: (path: string) => string,
+): Settings {
+  const renamed = Object.entries(settings).map(([path, value]) => [path, renameSetting(path, value, rename)]);
+  return Object.fromEntries(renamed) as Settings;
+}
+
 /** The config with each path it names replaced by `rename(path)`. */
 export function renameFiles<C extends Config | ResolvedConfig>(
   config: C,
   rename: (path: string) => string,
 ): C {
   const copy = structuredClone(config);
+  if ('sweep' in copy && copy.sweep !== undefined) {
+    const { sweep } = copy;
+    sweep.axes = renameSettings(sweep.axes, rename);
+    if (sweep.cases !== undefined) sweep.cases = sweep.cases.map((fields) => renameSettings(fields, rename));
+  }
   for (const { path, kind, source } of configFiles(copy)) {
     if (kind === 'machine') copy.machine.profile = rename(path);
     else if (kind === 'object') Object.assign(copy.policy, { object: rename(path) });

@@ -76,7 +76,10 @@ export function setPaths(config: Config, values: Readonly<Record<string, unknown
       }
       inner = Reflect.get(inner, part);
     }
-    if (typeof inner === 'object' && inner !== null) Reflect.set(inner, parts[parts.length - 1], value);
+    if (typeof inner === 'object' && inner !== null) {
+      // A mapping may get fields of its own from the paths behind.
+      Reflect.set(inner, parts[parts.length - 1], structuredClone(value));
+    }
   }
   const parsed = configSchema.safeParse(copy);
   if (parsed.success) return parsed.data;

@@ -1,5 +1,6 @@
 // What points of a grid are called in tables and figures.
 
+import { basename } from 'node:path';
 import { canonicalJson } from '../config/canonical.js';
 
 type Values = Record<string, unknown>;
@@ -9,12 +10,13 @@ export function axisName(path: string): string {
   return (path.split('.').at(-1) ?? path).replaceAll('_', ' ');
 }
 
-/** A policy as users write it: {name: domains, domains: 8} → "domains:8". */
+/** A policy as users write it: {name: domains, domains: 8} → "domains:8"; a BPF object by its file. */
 export function policyLabel(policy: unknown): string {
   if (typeof policy !== 'object' || policy === null) return String(policy);
-  const { name, domains } = policy as { name?: unknown; domains?: unknown };
-  if (domains === undefined) return String(name);
-  return `${name}:${Array.isArray(domains) ? domains.length : domains}`;
+  const { name, object, domains } = policy as { name?: unknown; object?: unknown; domains?: unknown };
+  const label = typeof object === 'string' ? basename(object) : String(name);
+  if (domains === undefined) return label;
+  return `${label}:${Array.isArray(domains) ? domains.length : domains}`;
 }
 
 export function valueText(path: string, value: unknown): string {

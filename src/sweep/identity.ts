@@ -79,6 +79,7 @@ export function sweepHash(config: Config): string {
 export class Inputs {
   readonly #given: Trace | undefined;
   readonly #hashes = new Map<string, string>();
+  readonly #objects = new Map<string, Uint8Array>();
   readonly #traces = new Map<string, { hash: InputHash; shared: SharedTrace; trace: Trace }>();
 
   /** `given` takes the place of the traces that configs name. */
@@ -100,7 +101,8 @@ export class Inputs {
       },
     ];
     if (config.policy.name === 'bpf') {
-      const { path, sha256 } = readObject(config.policy.object);
+      const { path, bytes, sha256 } = readObject(config.policy.object);
+      this.#objects.set(path, bytes);
       hashes.push({ kind: 'object', file: basename(path), sha256 });
     }
     for (const { times } of arrivals) {
@@ -127,6 +129,11 @@ export class Inputs {
   /** The traces read so far, for workers. */
   get shared(): SharedTrace[] {
     return Array.from(this.#traces.values(), ({ shared }) => shared);
+  }
+
+  /** The BPF objects read so far, by their paths. */
+  get objects(): ReadonlyMap<string, Uint8Array> {
+    return this.#objects;
   }
 
   #once(key: string, content: () => string | Uint8Array): string {

@@ -9,6 +9,8 @@ import type { CellRecord } from './record.js';
 export interface WorkerSetup {
   engine: Engine;
   traces: SharedTrace[];
+  /** BPF objects by the paths that configs know them by. */
+  objects: ReadonlyMap<string, Uint8Array>;
 }
 
 /** One cell to simulate. */

@@ -2,8 +2,9 @@
 
 import { access, mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
+import { renameSettings } from '../config/canonical.js';
 import { configFrom } from '../config/load.js';
 import { placesOf, rememberPlaces } from '../config/mistakes.js';
 import { drawSeed } from '../config/resolve.js';
@@ -61,6 +62,7 @@ export async function planSweep(given: ConfigInput | Config, trace?: Trace): Pro
       config: cell.config,
       place: {
         ...cell,
+        values: renameSettings(cell.values, (path) => basename(path)),
         cell_id: cellId(cell.config, hashes, sha256),
         seed: cell.config.seed,
         config: portableConfig(cell.config),
@@ -150,7 +152,7 @@ export async function* sweep(
   const { cells, inputs } = await planSweep(config, options.trace);
   const tasks = tasksOf(cells);
   const meter = new ProgressMeter(tasks.length, 0, options.onProgress);
-  const setup = { engine: loadEngine(), traces: inputs.shared };
+  const setup = { engine: loadEngine(), traces: inputs.shared, objects: inputs.objects };
   for await (const message of simulateCells(tasks, setup, poolOptions(options, meter))) {
     meter.finished(message.index, message.events, message.outcome);
     const record = recordOf(message.line);
@@ -249,7 +251,7 @@ async function finishSweep(plan: Plan, options: RunSweepOptions, started: Date):
     const all = tasksOf(plan.cells).length;
     const tasks = tasksOf(open);
     const meter = new ProgressMeter(all, all - tasks.length, options.onProgress);
-    const setup = { engine: loadEngine(), traces: plan.inputs.shared };
+    const setup = { engine: loadEngine(), traces: plan.inputs.shared, objects: plan.inputs.objects };
     for await (const message of simulateCells(tasks, setup, poolOptions(options, meter))) {
       const place = places[message.index];
       const rows = invocationsFile(out, place);

@@ -2,6 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import { adoptObject } from '../bpf/runtime.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { encode } from '../engine/encode.js';
 import { adoptEngine } from '../engine/module.js';
@@ -18,6 +19,7 @@ const PROGRESS_MS = 100;
 
 const setup = workerData as WorkerSetup;
 adoptEngine(setup.engine);
+for (const [path, bytes] of setup.objects) adoptObject(path, bytes);
 
 /** The tables' columns are views of the shared buffers; only their schemas are decoded per worker. */
 function traceOf({ functions, invocations, stream }: SharedTrace): Trace {
