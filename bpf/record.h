@@ -60,8 +60,6 @@ enum vtime_record_kind {
 	VTIME_TIMER = 22,
 	/* Busy-poll detection: dsq = instruction pointer, vtime = variance, group = factor from now on. */
 	VTIME_SAMPLE = 23,
-	/* Written by the loader, not by the program: cgroup dsq now belongs to `group`. */
-	VTIME_MAP_CGROUP = 24,
 };
 
 struct vtime_record {

@@ -16,7 +16,7 @@ import {
 export const RECORDING_SCHEMA = 'vtime.recording';
 export const RECORDING_VERSION = '1';
 
-/** The numbers up to 24 are those of bpf/record.h; those that only tracepoints have begin at 64. */
+/** The numbers up to 23 are those of bpf/record.h; those that only tracepoints have begin at 64. */
 export const RECORD_KINDS = {
   init: 1,
   exit: 2,
@@ -41,7 +41,6 @@ export const RECORD_KINDS = {
   update_idle: 21,
   timer: 22,
   sample: 23,
-  map_cgroup: 24,
   waking: 64,
   migrate: 65,
   fork: 66,
