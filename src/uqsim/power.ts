@@ -38,7 +38,7 @@ interface Measured {
 /** Algorithm 1 needs five quiet intervals a step, so a shorter day would end before it has settled. */
 const EPOCH_S = 5;
 /** A load at which the target lies between two DVFS steps: NGINX at 1.6 GHz has it easily, at 1.4 GHz not at all. */
-const STEADY = { k: 120, quick_s: 30, full_s: 60 };
+const STEADY = { k: 120, quick_s: 60, full_s: 120 };
 
 function managed(
   context: Context,
@@ -206,8 +206,10 @@ export const powerManagement: Experiment = {
   async run(context) {
     const fixedTop = await measure(context, 'static, 2.6 GHz', { controller: 'static', interval: '500ms' });
     const yardstick = fixedTop.results.map(energyOf);
-    const own: Measured[] = [];
-    for (const interval of INTERVALS) own.push(await measure(context, interval, { interval }, yardstick));
+    // Beside each other, since a quick run has one replication of each.
+    const own = await Promise.all(
+      INTERVALS.map((interval) => measure(context, interval, { interval }, yardstick)),
+    );
     const others: Measured[] = [
       { ...fixedTop, energy: estimate(fixedTop.results.map((result, i) => energyOf(result) / yardstick[i])) },
     ];
@@ -224,8 +226,10 @@ export const powerManagement: Experiment = {
         await measure(context, 'race to idle', { ...every, controller: 'race-to-idle' }, yardstick),
       );
     }
-    const coarse = await steady(context, 'steps of 200 MHz', { interval: '100ms' });
-    const fine = await steady(context, 'steps of 50 MHz', { interval: '100ms', cap_step: '50MHz' });
+    const [coarse, fine] = await Promise.all([
+      steady(context, 'steps of 200 MHz', { interval: '100ms' }),
+      steady(context, 'steps of 50 MHz', { interval: '100ms', cap_step: '50MHz' }),
+    ]);
     const worst = Math.max(...own.map(({ violations }) => violations?.mean ?? 1));
     const mean = (value: Estimate | undefined) => value?.mean ?? Number.NaN;
     const names = ['nginx', 'memcached'];
@@ -239,23 +243,22 @@ export const powerManagement: Experiment = {
           worst <= 0.05,
         ),
         judged(
-          'Both tiers run well below 2.6 GHz',
+          'Both tiers run below 2.6 GHz, on the mean below 2.4 GHz',
           own
             .map(({ label, mhz }) => `${label}: ${mhz.map((value) => fixed(mean(value), 0)).join(', ')} MHz`)
             .join('; '),
           own.every(({ mhz }) => mhz.every((value) => mean(value) < 2400)),
         ),
         judged(
-          'The tail settles far below the target of 5 ms, near 2 ms',
+          'The tail settles far below the target of 5 ms, at 2 ms or less',
           own.map(({ label, median_ms }) => `${label}: ${fixed(mean(median_ms), 2)} ms`).join('; '),
-          own.every(({ median_ms }) => mean(median_ms) < 3),
+          own.every(({ median_ms }) => mean(median_ms) <= 2),
         ),
-        {
-          claim:
-            'A power cap finer than DVFS steps brings the tail nearer to the target (the paper’s explanation)',
-          found: `at ${STEADY.k},000/s, when settled: median p99 ${text(fine.median_ms, (value) => fixed(value, 2))} ms in steps of 50 MHz, ${text(coarse.median_ms, (value) => fixed(value, 2))} ms in steps of 200 MHz`,
-          outcome: 'shown',
-        },
+        judged(
+          'A power cap finer than DVFS steps brings the tail nearer to the target (the paper’s explanation of its 2 ms)',
+          `at ${STEADY.k},000/s, when settled: median p99 ${text(fine.median_ms, (value) => fixed(value, 2))} ms in steps of 50 MHz, ${text(coarse.median_ms, (value) => fixed(value, 2))} ms in steps of 200 MHz`,
+          mean(fine.median_ms) > 1.3 * mean(coarse.median_ms) && mean(fine.median_ms) < TARGET_MS,
+        ),
       ],
       tables: [
         tableOf('Decision intervals', own, true),
