@@ -84,7 +84,7 @@ export function uqsimCommand(): Command {
     .description(
       'run the experiments of the µqSim paper, with verdicts against the release’s results and closed forms',
     )
-    .option('--quick', 'short runs: wider intervals, a minute or two')
+    .option('--quick', 'short runs with wider intervals: a few minutes')
     .option('--only <ids>', `some of them: ${EXPERIMENTS.map(({ id }) => id).join(', ')}`)
     .option('-o, --out <file>', 'HTML report with figures and tables')
     .addOption(workersOption())
