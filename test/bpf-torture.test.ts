@@ -112,6 +112,8 @@ test('the command writes findings as configs that show them again, and JUnit XML
 test('wrong options are refused', async () => {
   for (const [options, expected] of [
     [['--rounds', '0'], /--rounds is "0"/],
+    [['--policy', '[1]'], /--policy is "\[1\]"; expected a mapping/],
+    [['--policy', '{flagz: []}'], /unknown key "flagz"; did you mean "flags"/],
     [['--stall', '1ms'], /--stall is "1ms"/],
     [['--cpus', '1', '--domains', '7'], /no machine has at most 1 CPUs and a multiple of 7/],
   ] as const) {

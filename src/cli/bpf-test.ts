@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { parse } from 'yaml';
 import type { Policy } from '../bpf/torture/judge.js';
 import { findingConfig, junit } from '../bpf/torture/report.js';
 import { type Round, torture } from '../bpf/torture/suite.js';
@@ -18,6 +19,7 @@ interface Options {
   kernel: '6.12' | '7.3';
   domains?: number;
   rodata?: Record<string, unknown>;
+  policy?: Record<string, unknown>;
   junit?: string;
   out: string;
   json?: boolean;
@@ -44,6 +46,19 @@ function stallMs(text: string): number {
   });
 }
 
+/** A mapping in YAML. */
+function settings(text: string): Record<string, unknown> {
+  const expected = 'a mapping in YAML, like {flags: [ENQ_LAST]}';
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch {
+    throw new VtimeError('usage', `--policy is "${text}"`, { value: text, expected });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new VtimeError('usage', `--policy is "${text}"`, { value: text, expected });
+}
+
 /** Writes a file that the user named, its folder included. */
 function writeNamed(file: string, text: string): void {
   try {
@@ -58,12 +73,13 @@ function writeNamed(file: string, text: string): void {
 
 /** How the same suite is run again. */
 function commandLine(object: string, options: Options): string {
-  const { seed, rounds, cpus, stall, kernel, domains, rodata = {} } = options;
+  const { seed, rounds, cpus, stall, kernel, domains, rodata = {}, policy } = options;
   const changed = [
     cpus === 512 ? '' : ` --cpus ${cpus}`,
     stall === '4s' ? '' : ` --stall ${stall}`,
     kernel === '7.3' ? '' : ` --kernel ${kernel}`,
     domains === undefined ? '' : ` --domains ${domains}`,
+    policy === undefined ? '' : ` --policy '${JSON.stringify(policy)}'`,
     ...Object.entries(rodata).map(([name, value]) => ` --rodata ${name}=${value}`),
   ];
   return `vtime bpf test ${basename(object)} --seed ${seed} --rounds ${rounds}${changed.join('')}`;
@@ -77,11 +93,12 @@ function roundLine({ round, name, finding, unfair }: Round): string {
 async function test(object: string, options: Options): Promise<void> {
   const { seed, rounds: count, cpus, stall, kernel, domains, rodata, out, json, quiet } = options;
   const stall_ms = stallMs(stall);
-  const settings = {
+  const given = {
+    ...options.policy,
     ...(domains === undefined ? {} : { domains }),
     ...(rodata === undefined ? {} : { rodata }),
   };
-  const policyOf = (file: string): Policy => ({ object: file, ...settings }) as Policy;
+  const policyOf = (file: string): Policy => ({ object: file, ...given }) as Policy;
   const policy = policyOf(resolve(object));
   const origin = commandLine(object, options);
   const files = new Map<number, string>();
@@ -143,6 +160,11 @@ export function bpfTestCommand(): Command {
     .addOption(
       new Option('--rodata <name=value>', 'set a variable of the object; may be repeated').argParser(
         collecting('--rodata', 'name=value, like slice_ns=3ms'),
+      ),
+    )
+    .addOption(
+      new Option('--policy <yaml>', 'further settings as in a config, like "{flags: [ENQ_LAST]}"').argParser(
+        settings,
       ),
     )
     .option('--junit <file>', 'write the rounds as JUnit XML')
