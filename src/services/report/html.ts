@@ -10,7 +10,7 @@ import { modelNamed, stagesGraph } from '../graph/stages.js';
 import { resolveServices } from '../resolve.js';
 import type { RunPlan } from '../run/cells.js';
 import { busiest, QUANTILES, type RunSummary } from '../run/summary.js';
-import { estimateText, kneeText, loadText } from '../run/terminal.js';
+import { estimateText, kneeText, loadText, pointNotes } from '../run/terminal.js';
 import { COMPARISON_HEADER, compare, comparisonRows } from './compare.js';
 import { latencyDistributions, latencyOverLoad, tierBreakdown, utilisationOverLoad } from './figures.js';
 import type { ReferencePoint } from './reference.js';
@@ -105,6 +105,7 @@ export async function servicesReport(
       `${summary.points.length} load${summary.points.length === 1 ? '' : 's'}, ${seeds.length} replication${seeds.length === 1 ? '' : 's'} each (seeds ${seeds[0]}–${seeds[seeds.length - 1]}), ${requests.toLocaleString('en-US')} requests; vtime ${VERSION}`,
       'lead',
     ),
+    ...summary.points.flatMap(pointNotes).map((note) => paragraph(`${note}.`)),
     ...summary.knees.map((knee) => paragraph(`${kneeText(knee, several)}.`)),
     section(
       'Services',

@@ -23,6 +23,15 @@ export interface TierSummary {
   visits: number;
 }
 
+/** What the power management has come to, over the intervals in which there were requests. */
+export interface PowerSummary {
+  /** Share of the intervals whose tail is above the target. */
+  violations?: Estimate;
+  /** Median of the intervals' tails, ms. */
+  tail_ms?: Estimate;
+  tiers: { name: string; mhz?: Estimate }[];
+}
+
 /** Calls that found no free connection. */
 export interface EdgeWait {
   from: string;
@@ -60,6 +69,7 @@ export interface PointSummary extends RunPoint {
   given_up_share: number;
   /** Pools and blocking connections for which calls waited. */
   waits: EdgeWait[];
+  power?: PowerSummary;
   /** Of the first replication that deadlocked: who waits for whom. */
   deadlock?: string[];
   /** Warm-up of each replication, ms; with mser-5 only. */
@@ -219,7 +229,37 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
       ),
     waits: waitsOf(results, services),
     ...deadlockOf(results),
+    ...powerOf(results, services),
     wall_ms: cells.reduce((total, entry) => total + entry.ran.wall_ms, 0),
+  };
+}
+
+function powerOf(
+  results: readonly ServicesResult[],
+  { power, services }: ResolvedServices,
+): { power?: PowerSummary } {
+  if (power === undefined || results[0].intervals.length === 0) return {};
+  // NaN: nothing was under way.
+  const seen = results.map(({ intervals }) => intervals.filter(({ tail_ns }) => !Number.isNaN(tail_ns)));
+  const share = (own: (typeof seen)[number]) =>
+    own.filter(({ tail_ns }) => tail_ns > power.target_ns).length / own.length;
+  const median = (own: (typeof seen)[number]) => {
+    const tails = own.map(({ tail_ns }) => tail_ns).sort((a, b) => a - b);
+    return (tails[tails.length >> 1] ?? Number.NaN) * MS;
+  };
+  return {
+    power: {
+      violations: estimate(seen.map(share).filter(Number.isFinite)),
+      tail_ms: estimate(seen.map(median).filter(Number.isFinite)),
+      tiers: power.tiers.map((tier, i) => ({
+        name: services[tier].name,
+        mhz: estimate(
+          seen
+            .map((own) => own.reduce((sum, { tiers }) => sum + tiers[i].mhz, 0) / own.length)
+            .filter(Number.isFinite),
+        ),
+      })),
+    },
   };
 }
 

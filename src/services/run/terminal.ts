@@ -94,11 +94,16 @@ function warmupNotes(points: readonly PointSummary[]): string[] {
   ];
 }
 
-/** Timeouts, connections that were waited for, deadlocks. */
-function troubleNotes(point: PointSummary): string[] {
-  const { timeouts_per_request, attempts_per_request, given_up_share, waits, deadlock } = point;
+/** Power management, timeouts, connections that were waited for, deadlocks. */
+export function pointNotes(point: PointSummary): string[] {
+  const { timeouts_per_request, attempts_per_request, given_up_share, waits, deadlock, power } = point;
   const at = loadText(point);
   return [
+    ...(power === undefined
+      ? []
+      : [
+          `${at}: target missed in ${share(power.violations?.mean ?? Number.NaN, 2)} of the intervals, median tail ${estimateText(power.tail_ms)} ms; ${power.tiers.map(({ name, mhz }) => `${name} ${fixed(mhz?.mean ?? Number.NaN, 0)} MHz`).join(', ')}`,
+        ]),
     ...(timeouts_per_request > 0
       ? [
           `${at}: ${significant(timeouts_per_request, 3)} timeouts and ${significant(attempts_per_request, 3)} attempts per request; ${share(given_up_share, 2)} end without a reply`,
@@ -128,7 +133,7 @@ export function runText(summary: RunSummary): string {
     `n = ${seeds.length} replication${seeds.length === 1 ? '' : 's'}${seeds.length === 1 ? '' : '; ± 95 % intervals (Student’s t; quantiles by jackknife of merged histograms)'}`,
     ...(unsupported.length > 0 ? [`–: fewer than ten of ${fixed(measured, 0)} requests lie beyond it`] : []),
     ...warmupNotes(points),
-    ...points.flatMap(troubleNotes),
+    ...points.flatMap(pointNotes),
     ...points
       .filter(({ outcomes }) =>
         Object.keys(outcomes).some((outcome) => outcome !== 'completed' && outcome !== 'horizon'),
