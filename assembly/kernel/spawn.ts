@@ -23,7 +23,7 @@ import { MAX_TASKS, TASK_SHIFT, TEMPLATES } from '../core/layout';
 import { opsBegin, opsEnable } from '../policy/ops';
 import { nrDomains } from '../policy/mapping';
 import { detailing, recordDetail } from './decisions';
-import { extEnabled } from './ext';
+import { extEnabled, SLICE_DEFAULT } from './ext';
 import { fairAttributes, fairEnable } from './fair';
 import { namedCgroup } from './group';
 import { rtAttributes, rtEnable } from './rt';
@@ -40,6 +40,7 @@ import {
   TASK_PARENT,
   TASK_PC,
   TASK_QUEUE,
+  TASK_SLICE,
   TASK_STATS,
   TASK_WEIGHT,
   taskAllocate,
@@ -91,8 +92,11 @@ export function taskCreate(pc: u32, taskClass: u32, weight: u32, inverseWeight: 
   if (background) store<u16>(t, FLAG_BACKGROUND as u16, TASK_FLAGS);
   else foregroundTasks++;
   opsBegin(t, forking);
-  if (taskClass == CLASS_EXT) opsEnable(t, forking);
-  else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
+  if (taskClass == CLASS_EXT) {
+    // init_scx_entity(): what a policy keeps that inserts with slice 0.
+    store<u64>(t, SLICE_DEFAULT, TASK_SLICE);
+    opsEnable(t, forking);
+  } else if (taskClass == CLASS_REALTIME) rtEnable(t, attributes);
   else fairEnable(t, attributes);
   return t;
 }

@@ -119,7 +119,8 @@ export abstract class KernelState {
       moved: false,
       dsq: undefined,
       direct: undefined,
-      slice: 0,
+      // init_scx_entity()
+      slice: 20_000_000,
       vtime: 0n,
       runnableSince: 0,
       program: walk(program),
