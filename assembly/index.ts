@@ -24,6 +24,7 @@ import { decisionsAddress, decisionsClear, decisionsUsed } from './kernel/decisi
 import { explainAddress, explainUsed } from './kernel/explain';
 import { waitsUsed, writeWaits } from './kernel/waits';
 import { loadModel } from './model';
+import { opsExit } from './policy/ops';
 import { finish as closeBooks, writeResult } from './result';
 import { runEvents } from './run';
 import { windowAllocate, windowRefilled } from './workload/arrivals';
@@ -55,6 +56,7 @@ export function refill(rows: u32, last: bool): void {
 }
 
 export function finish(): u32 {
+  opsExit(true);
   closeBooks();
   return failure == 0 ? OUTCOME_COMPLETED : OUTCOME_INVARIANT;
 }

@@ -31,13 +31,12 @@ import {
 } from '../abi';
 import { param } from '../core/counters';
 import { fail, FAIL_BPF_CALLBACK, failure } from '../core/failure';
-import { CPU_SHIFT, TASK_SHIFT } from '../core/layout';
+import { MASK_BYTES, TASK_SHIFT } from '../core/layout';
 import { PURPOSE_POLICY, streamKey } from '../core/random';
-import { CPU_CURR } from '../kernel/cpu';
 import { DSQ_GLOBAL, DSQ_NONE } from '../kernel/dsq';
 import { ENQ_LAST, ENQ_REENQ, ENQ_WAKEUP, insertFifo, refillSlice } from '../kernel/ext';
-import { TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_DIRECT_DSQ, TASK_DSQ, TASK_MASK, taskSlots } from '../kernel/task';
-import { maskAddress } from '../kernel/mask';
+import { STATE_DEAD, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_DIRECT_DSQ, TASK_DSQ, TASK_MASK, TASK_STATE, taskSlots } from '../kernel/task';
+import { maskAddress, maskClear, maskSet, maskTest } from '../kernel/mask';
 import { CLASS_EXT } from '../abi';
 import { cgroupPointer } from './cgroup';
 import { cgroupsInit, cgroupExit } from './cgroups';
@@ -48,7 +47,7 @@ import { bufferBegin, bufferFlush, directBegin, directEnd, handOver, insertMarke
 import { cgroupsMapped } from './mapping';
 import { exitInfo } from './message';
 import { drawsFrom } from './random';
-import { INIT_TASK_ARGS, CPU_RELEASE_ARGS, OPS_SLOTS } from './state';
+import { CPU_RELEASE_ARGS, INIT_TASK_ARGS, OPS_SLOTS, RELEASED_MASK } from './state';
 import { storageFree } from './storage';
 import { taskPointer } from './region';
 import { PF_EXITING, VIEW_DISALLOW, VIEW_FLAGS, VIEW_NIVCSW, VIEW_NVCSW, VIEW_ON_CPU, VIEW_STATE, VIEW_WEIGHT, viewEnd, viewIdle, viewMask, viewNew, viewQueued } from './task';
@@ -90,6 +89,7 @@ export function init(): void {
   custodyIsTold = param(P_KERNEL) >= KERNEL_7_3;
   causeCpu = -1;
   selected = 0;
+  memory.fill(RELEASED_MASK, 0, MASK_BYTES);
   viewIdle();
   cgroupsMapped();
   if (has(BPF_OP_INIT)) {
@@ -238,7 +238,10 @@ export function running(t: u32): void {
 export function stopping(t: u32, runs: bool): void {
   store<u8>(t, 0, VIEW_ON_CPU);
   if (runs) store<u64>(t, load<u64>(t, VIEW_NIVCSW) + 1, VIEW_NIVCSW);
-  else store<u64>(t, load<u64>(t, VIEW_NVCSW) + 1, VIEW_NVCSW);
+  else {
+    store<u64>(t, load<u64>(t, VIEW_NVCSW) + 1, VIEW_NVCSW);
+    if (load<u8>(t, TASK_STATE) == STATE_DEAD) store<u32>(t, load<u32>(t, VIEW_FLAGS) | PF_EXITING, VIEW_FLAGS);
+  }
   if (has(BPF_OP_STOPPING)) callOp(BPF_OP_STOPPING, load<u32>(t, TASK_CPU), 0, taskPointer(t), runs ? 1 : 0, 0);
 }
 
@@ -253,26 +256,28 @@ export function yielded(t: u32): bool {
   return true;
 }
 
-export function exits(t: u32): void {
-  store<u32>(t, load<u32>(t, VIEW_FLAGS) | PF_EXITING, VIEW_FLAGS);
-}
-
 export function updateIdle(cpu: u32, idle: bool): void {
   if (has(BPF_OP_UPDATE_IDLE)) callOp(BPF_OP_UPDATE_IDLE, cpu, 0, cpu as u64, idle ? 1 : 0, 0);
 }
 
-/** A task of a higher class takes the CPU. */
+/** A task of a higher class takes the CPU: told once, until the class gets it back. */
 export function cpuRelease(cpu: u32, next: u32): void {
+  if (!has(BPF_OP_CPU_RELEASE) || maskTest(RELEASED_MASK, cpu)) return;
+  maskSet(RELEASED_MASK, cpu);
   store<u32>(CPU_RELEASE_ARGS, 0);
   store<u64>(CPU_RELEASE_ARGS, taskPointer(next), 8);
   callOp(BPF_OP_CPU_RELEASE, cpu, IN_CPU_RELEASE, cpu as u64, CPU_RELEASE_ARGS as u64, 0);
 }
 
+/** The class may use the CPU again. */
 export function cpuAcquire(cpu: u32): void {
+  if (!has(BPF_OP_CPU_RELEASE) || !maskTest(RELEASED_MASK, cpu)) return;
+  maskClear(RELEASED_MASK, cpu);
   if (has(BPF_OP_CPU_ACQUIRE)) callOp(BPF_OP_CPU_ACQUIRE, cpu, 0, cpu as u64, CPU_RELEASE_ARGS as u64, 0);
 }
 
-/** The object is ejected: exit(), with the kind of enum scx_exit_kind and the code. */
-export function exit(kind: u32, code: u64): void {
-  if (has(BPF_OP_EXIT)) callOp(BPF_OP_EXIT, 0, IN_SLEEPABLE, exitInfo(kind, code), 0, 0);
+/** The object is ejected or the run is over: exit(), with the kind of enum scx_exit_kind; nothing of it is called any more. */
+export function exit(kind: u32): void {
+  if (has(BPF_OP_EXIT)) callOp(BPF_OP_EXIT, 0, IN_SLEEPABLE, exitInfo(kind, 0), 0, 0);
+  present = 0;
 }

@@ -24,6 +24,8 @@ export const EXIT_INFO: usize = BPF_STATE + 0x1a00;
 export const CPU_RELEASE_ARGS: usize = BPF_STATE + 0x1b00;
 /** Index passed to callbacks of array maps. */
 export const KEY_SCRATCH: usize = BPF_STATE + 0x1c00;
+/** CPUs that a higher class has. */
+export const RELEASED_MASK: usize = BPF_STATE + 0x1d00;
 /** The three arguments of bpf_trace_printk(). */
 export const PRINTK_ARGUMENTS: usize = BPF_STATE + 0x1c80;
 /** Key looked up in the platform's map. */

@@ -17,9 +17,12 @@ import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, SCRATCH_MASK } from '../core/layout';
 import {
+  opsCpuAcquire,
+  opsCpuRelease,
   opsDequeue,
   opsDispatch,
   opsEnqueue,
+  opsExit,
   opsHasSelectCpu,
   opsInsertMarked,
   opsQuiescent,
@@ -97,6 +100,7 @@ let dispatchMoved: u32 = 0;
 /** The policy is ejected. */
 export function extDisable(): void {
   extEnabled = false;
+  opsExit(false);
 }
 
 export function extInit(): void {
@@ -189,6 +193,7 @@ export function extDequeue(t: u32, sleep: bool): void {
 
 /** balance_one() and pick_task_scx(): what runs next on `cpu`, `prev` itself if it keeps the CPU, 0 if nothing. */
 export function extPick(cpu: u32, prev: u32): u32 {
+  opsCpuAcquire(cpu);
   const prevExt = prev != 0 && load<u8>(prev, TASK_CLASS) == CLASS_EXT;
   // One that may not use this CPU any more goes, whatever slice the policy gives it.
   const prevQueued = prevExt && queued(prev) && allowed(prev, cpu);
@@ -227,6 +232,7 @@ export function extPutPrev(cpu: u32, t: u32, next: u32): void {
   leaving = t;
   putPrev(cpu, t, next);
   leaving = 0;
+  if (next != 0 && load<u8>(next, TASK_CLASS) != CLASS_EXT) opsCpuRelease(cpu, next);
 }
 
 function putPrev(cpu: u32, t: u32, next: u32): void {
@@ -261,21 +267,22 @@ export function extYield(cpu: u32, t: u32): void {
 
 /** set_cpus_allowed_ptr(): a queued task is taken out and enqueued anew, a running one leaves a CPU it may not use. */
 export function extSetAffinity(t: u32, mask: u32): void {
+  const cpu = load<u32>(t, TASK_CPU);
+  const isRunning = load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t;
+  const waits = queued(t) && !isRunning;
+  if (waits) {
+    opsDequeue(t, false);
+    if (load<u32>(t, TASK_DSQ) != DSQ_NONE) dsqRemove(t);
+  }
   store<u32>(t, mask, TASK_MASK);
   opsSetCpumask(t);
-  if (!queued(t)) return;
-  const cpu = load<u32>(t, TASK_CPU);
-  if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == t) {
-    if (!allowed(t, cpu)) {
-      store<u64>(t, 0, TASK_SLICE);
-      resched(cpu);
-    }
-    return;
+  if (waits) {
+    if (allowed(t, cpu)) doEnqueue(t, cpu, 0);
+    else moveToAllowed(t);
+  } else if (queued(t) && !allowed(t, cpu)) {
+    store<u64>(t, 0, TASK_SLICE);
+    resched(cpu);
   }
-  opsDequeue(t, false);
-  if (load<u32>(t, TASK_DSQ) != DSQ_NONE) dsqRemove(t);
-  if (allowed(t, cpu)) doEnqueue(t, cpu, 0);
-  else moveToAllowed(t);
 }
 
 /** Enqueues a task on the lowest CPU of its mask. */

@@ -29,6 +29,7 @@ import {
   POLICY_WEIGHTED_VTIME,
   P_POLICY,
 } from '../abi';
+import { EXIT_ERROR_STALL, EXIT_UNREG } from '../bpf/message';
 import * as bpf from '../bpf/ops';
 import { cgroupMade } from '../bpf/cgroups';
 import { cgroupMapped } from '../bpf/mapping';
@@ -275,6 +276,25 @@ export function opsSetCpumask(t: u32): void {
 @inline
 export function opsYield(t: u32): bool {
   return policy == POLICY_BPF && bpf.yielded(t);
+}
+
+/** ops.cpu_release(): task `next` of a higher class takes the CPU from an ext task. */
+// @ts-ignore: decorator
+@inline
+export function opsCpuRelease(cpu: u32, next: u32): void {
+  if (policy == POLICY_BPF) bpf.cpuRelease(cpu, next);
+}
+
+/** ops.cpu_acquire(): the CPU is about to look for an ext task. */
+// @ts-ignore: decorator
+@inline
+export function opsCpuAcquire(cpu: u32): void {
+  if (policy == POLICY_BPF) bpf.cpuAcquire(cpu);
+}
+
+/** ops.exit(): the policy is ejected, or `ends` with the run. */
+export function opsExit(ends: bool): void {
+  if (policy == POLICY_BPF) bpf.exit(ends ? EXIT_UNREG : EXIT_ERROR_STALL);
 }
 
 /** ops.update_idle(): the CPU enters or leaves idleness. */
