@@ -19,14 +19,14 @@ type Case = [series: string, kqps: number, seconds: number, extraEvents: number]
 // The release has one event more where a job is received than vtime, whose arrivals are part of what sends them: per
 // request the entry's, and one for every service that is entered behind a network stack.
 const CASES: Case[] = [
-  ['2tier_ngx_4_memc_1', 50, 1, 5],
-  ['2tier_ngx_4_memc_2', 65, 1, 5],
-  ['2tier_ngx_8_memc_2', 80, 1, 5],
-  ['2tier_ngx_8_memc_4', 120, 1.5, 5],
+  ['2tier_ngx_4_memc_1', 50, 3, 5],
+  ['2tier_ngx_4_memc_2', 30, 3, 5],
+  ['2tier_ngx_8_memc_2', 80, 3, 5],
+  ['2tier_ngx_8_memc_4', 120, 3, 5],
   ['thrift_helloworld', 50, 0.6, 1],
-  ['nginx_fanout_5', 20, 1, 21],
-  ['nginx_1proc', 30, 1.5, 1],
-  ['memcached_4t', 200, 0.5, 1],
+  ['nginx_fanout_5', 20, 3, 21],
+  ['nginx_1proc', 30, 5, 1],
+  ['memcached_4t', 200, 1, 1],
 ];
 
 for (const [series, kqps, seconds, extraEvents] of CASES) {

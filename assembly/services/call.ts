@@ -5,7 +5,8 @@
 //    0  u32 next        in a queue, batch or wire        32  u64 entered     arrival at the service
 //    4  u32 request                                      40  u64 time        since when it waits; on a wire: when it is due
 //    8  u32 node        that it goes to or is at         48  u32 bytes
-//   12  u32 connection                                   52  u32 left        a join: calls still to come
+//   12  u32 connection                                   52  u32 left        a join: calls still to come; else node it
+//                                                            comes from, as index + 1, 0 = the client
 //   16  u32 instance   that it goes to or is at          56  u32 from        instance it was sent by, 0 = the client
 //   20  u32 thread      that must serve it, 0 = any      60  u32 hop         HOP_
 //   24  u32 flags
@@ -167,6 +168,7 @@ export function requestEnter(key: u64, ordinal: u64, connection: u32, bytes: u32
   store<u32>(c, bytes, CALL_BYTES);
   store<u32>(c, 0, CALL_FLAGS);
   store<u32>(c, 0, CALL_FROM);
+  store<u32>(c, 0, CALL_LEFT);
   return c;
 }
 

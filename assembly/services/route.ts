@@ -45,6 +45,7 @@ import {
   NODE_CHILD_COUNT,
   NODE_CHILDREN,
   NODE_FLAGS,
+  NODE_INDEX,
   NODE_JOINS,
   NODE_PARENTS,
   NODE_PATH,
@@ -289,13 +290,14 @@ function sendOn(call: u32, node: u32, except: u32, instance: u32, network: bool)
     if (child == except) continue;
     const copy = callCopy(call);
     if (copy == 0) return;
-    send(copy, child, instance, network);
+    send(copy, node, child, instance, network);
   }
-  if (except == 0) send(call, load<u32>(children + (copies << 2)), instance, network);
+  if (except == 0) send(call, node, load<u32>(children + (copies << 2)), instance, network);
 }
 
-function send(call: u32, node: u32, from: u32, network: bool): void {
+function send(call: u32, before: u32, node: u32, from: u32, network: bool): void {
   store<u32>(call, node, CALL_NODE);
+  store<u32>(call, load<u32>(before, NODE_INDEX) + 1, CALL_LEFT);
   store<u32>(call, from, CALL_FROM);
   const service = load<u32>(node, NODE_SERVICE);
   if (service == 0) {

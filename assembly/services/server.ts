@@ -52,10 +52,7 @@ import {
 } from './records';
 import { batchBegin, stageQueuePop, stageQueuePush } from './stagequeue';
 import { stageTime } from './stagetime';
-import { visitKey } from './thread';
-
-/** First of the numbers that tell the legs of network hops from the stages of a visit (visitKey). */
-const KEY_HOPS: u32 = 0x8000;
+import { hopKey, visitKey } from './thread';
 
 /** A call comes to an instance without threads. */
 export function serverReceive(instance: u32, call: u32): void {
@@ -93,7 +90,7 @@ function begin(server: u32, instance: u32, call: u32): u64 {
   const p = network ? load<u32>(call, CALL_HOP) : (load<u16>(call, CALL_PATH) as u32);
   const path = load<u32>(instance, INSTANCE_PATHS) + p * (PATH_BYTES as u32);
   const first = load<u32>(path, PATH_STAGES);
-  if (network && load<u32>(path, PATH_STAGE_COUNT) == 1) return stageTime(first, visitKey(call, KEY_HOPS + (p << 8)), false);
+  if (network && load<u32>(path, PATH_STAGE_COUNT) == 1) return stageTime(first, hopKey(call, p, 0), false);
   let last = load<u32>(path, PATH_STAGE_COUNT) - 1;
   let k: u32 = 0;
   if (!network) {
@@ -111,7 +108,7 @@ function begin(server: u32, instance: u32, call: u32): u64 {
       again = (flags & CALL_PASSED) != 0;
       store<u32>(call, flags | CALL_PASSED, CALL_FLAGS);
     }
-    time += stageTime(stage, visitKey(call, network ? KEY_HOPS + (p << 8) + k : k), again);
+    time += stageTime(stage, network ? hopKey(call, p, k) : visitKey(call, k), again);
   }
   return time;
 }

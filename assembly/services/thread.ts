@@ -8,6 +8,8 @@ import {
   CALL_BALANCING,
   CALL_CONNECTION,
   CALL_FLAGS,
+  CALL_HOP,
+  CALL_LEFT,
   CALL_NEXT,
   CALL_NODE,
   CALL_PASSED,
@@ -95,12 +97,25 @@ export function threadStride(instance: u32): u32 {
   return ((THREAD_BYTES as u32) + 2 * load<u32>(instance, INSTANCE_PATH_COUNT) + 7) & ~7;
 }
 
-/** Key of the draws for a visit's stage, the network's legs (from STAGE_HOPS on) or its choice of a path. */
+/** First of the numbers that tell a balancer's stages from those of the visit that it is on the way to. */
+const KEY_BALANCER: u32 = 0x4000;
+
+/** Key of the draws for a visit's stage, or for its choice of a path. */
 // @ts-ignore: decorator
 @inline
 export function visitKey(call: u32, what: u32): u64 {
   const index = load<u32>(load<u32>(call, CALL_NODE), NODE_INDEX);
+  if ((load<u32>(call, CALL_FLAGS) & CALL_BALANCING) != 0) what += KEY_BALANCER;
   return entityKey(load<u64>(load<u32>(call, CALL_REQUEST), REQUEST_KEY), (((index as u64) + 1) << 16) | (what as u64));
+}
+
+/** Key of the draws for a stage of a network's leg. Calls that meet at a node come from different ones. */
+// @ts-ignore: decorator
+@inline
+export function hopKey(call: u32, hop: u32, stage: u32): u64 {
+  const index = load<u32>(load<u32>(call, CALL_NODE), NODE_INDEX);
+  const leg = (((load<u32>(call, CALL_LEFT) as u64) + 1) << 40) | (((index as u64) + 1) << 16);
+  return entityKey(load<u64>(load<u32>(call, CALL_REQUEST), REQUEST_KEY), leg | ((hop << 8) as u64) | (stage as u64));
 }
 
 /** A call comes to an instance with threads; its path and stage are set. */
@@ -211,7 +226,9 @@ function begin(thread: u32, stage: u32): u64 {
   } else {
     follow(thread, path, stage, waits);
   }
-  return stageTime(stage, visitKey(call, load<u32>(stage, STAGE_INDEX)), again);
+  const index = load<u32>(stage, STAGE_INDEX);
+  const key = load<u32>(instance, INSTANCE_STATS) == NONE ? hopKey(call, load<u32>(call, CALL_HOP), index) : visitKey(call, index);
+  return stageTime(stage, key, again);
 }
 
 /** The call issues a synchronous call at the end of this stage. */
