@@ -103,6 +103,27 @@ test('what the reference accepts and nobody means is a warning', async () => {
   assert.is((await commandLine('services', 'check', folder, '--strict')).exitCode, 2);
 });
 
+test("a fork's machines without a link between them", () => {
+  const folder = join(root, 'unlinked');
+  const files = smallFolder();
+  const machines = {
+    machines: files['machines.json'],
+    links: [{ machine_id_1: 0, machine_id_2: 0, latency: 1 }],
+    client_latency: 1,
+  };
+  // A link of a machine with itself is an error of its own; a third machine makes a right one that helps nobody.
+  machines.machines.push({ ...machines.machines[0], machine_id: 2, name: 'machine_2' });
+  machines.links[0].machine_id_2 = 2;
+  writeFolder(folder, { ...files, 'machines.json': machines });
+  const { findings } = checkPath(folder);
+  const found = findings.filter(({ code }) => code === 'missing-link');
+  assert.equal(
+    found.map(({ path }) => path),
+    [[1, 'nodes', 0, 'childs', 0]],
+  );
+  assert.match(found[0].message, /"machine_0" and "machine_1"/);
+});
+
 test('deadlocks that are only possible are warnings that name the cycle', () => {
   const folder = join(root, 'cycle');
   const files = smallFolder();

@@ -30,7 +30,36 @@ export function connectedPairs(services: Services): Set<string> | undefined {
   return pairs;
 }
 
+/** Where only links have a latency, a hop between two machines without one takes no time, which is hardly meant. */
+function checkLinks(services: Services, findings: Findings): void {
+  const { latency, links } = services.network;
+  if (latency !== '0s' || links.length === 0) return;
+  const known = new Set(links.flatMap(({ between: [a, b] }) => [`${a} ${b}`, `${b} ${a}`]));
+  const machinesOf = (service: string) =>
+    Object.values(services.services[service].instances).map(({ machine }) => machine);
+  const told = new Set<string>();
+  for (const [name, { nodes }] of Object.entries(services.requests)) {
+    for (const [nodeName, { service, next }] of Object.entries(nodes)) {
+      next.forEach((to, i) => {
+        if (to === 'client') return;
+        const hops = machinesOf(service).flatMap((a) =>
+          machinesOf(nodes[to].service).map((b) => [a, b].sort()),
+        );
+        const missing = hops.find(([a, b]) => a !== b && !known.has(`${a} ${b}`) && !told.has(`${a} ${b}`));
+        if (missing === undefined) return;
+        told.add(missing.join(' '));
+        findings.warning(
+          ['requests', name, 'nodes', nodeName, 'next', i],
+          'missing-link',
+          `no link joins "${missing[0]}" and "${missing[1]}", so that the hop takes no time`,
+        );
+      });
+    }
+  }
+}
+
 export function checkConnections(services: Services, findings: Findings): void {
+  checkLinks(services, findings);
   const pairs = connectedPairs(services);
   if (pairs === undefined) return;
   for (const [name, request] of Object.entries(services.requests)) {
