@@ -11,7 +11,7 @@ import type { SettingValue } from '../settings.js';
 import { MACHINE_SIZES, scenario, type Workload } from '../torture/scenario.js';
 import { shrink } from '../torture/shrink.js';
 import { type Comparison, compareRuns } from './lockstep.js';
-import { objectPolicy, type PolicyInput, variedPolicy } from './twin.js';
+import { objectPolicy, type PolicyInput, placeTasks, variedPolicy } from './twin.js';
 
 export interface CheckOptions {
   /** A policy's name, with its number of domains or not, leaves the other parameters to the draws. */
@@ -65,10 +65,11 @@ export async function checkObject(object: string, options: CheckOptions): Promis
   for (let number = 1; ; number++) {
     const draws = new Draws('check', seed, number);
     const kernel = draws.pick(KERNELS);
-    const { name, config } = scenario(seed, number, { stall_ms: STALL_MS, max_cpus, kernel });
-    const cpus = machineOf(resolveConfig(configFrom({ ...config, policy: 'global-fifo' }))).cpus.length;
+    const { name, config: drawn } = scenario(seed, number, { stall_ms: STALL_MS, max_cpus, kernel });
+    const cpus = machineOf(resolveConfig(configFrom({ ...drawn, policy: 'global-fifo' }))).cpus.length;
     const policy = variedPolicy(options.against, draws, cpus);
     if (policy === undefined) continue;
+    const config = placeTasks(drawn, policy, draws);
     const pairOf = (workload: Workload) => pair(object, workload, policy, options.rodata ?? {});
     const comparison = await compare(pairOf(config), signal);
     callbacks += comparison.callbacks;

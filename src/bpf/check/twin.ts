@@ -6,6 +6,7 @@ import type { Draws } from '../../draws.js';
 import { twinOf } from '../loader-input.js';
 import { readObject } from '../runtime.js';
 import type { SettingValue } from '../settings.js';
+import type { Workload } from '../torture/scenario.js';
 
 export type PolicyInput = NonNullable<ConfigInput['policy']>;
 
@@ -48,6 +49,18 @@ export function variedPolicy(against: PolicyInput, draws: Draws, cpus: number): 
     if (cpus % Number(policy.domains) !== 0) return undefined;
   }
   return policy as PolicyInput;
+}
+
+/** Puts some tasks into one domain or none; the others are spread over all. */
+export function placeTasks(workload: Workload, policy: PolicyInput, draws: Draws): Workload {
+  const domains = typeof policy === 'object' && 'domains' in policy ? policy.domains : undefined;
+  if (typeof domains !== 'number') return workload;
+  const tasks = (workload.workload.tasks ?? []).map((task) =>
+    task.class === undefined && draws.chance(0.3)
+      ? { ...task, domain: draws.pick(['none' as const, draws.whole(0, domains - 1)]) }
+      : task,
+  );
+  return { ...workload, workload: { ...workload.workload, tasks } };
 }
 
 /**
