@@ -2,7 +2,8 @@
 
 import type { StepInput } from '../../config/schema.js';
 import { durationNs, formatCpuList, formatDuration, parseCpuList } from '../../config/units.js';
-import type { TaskInput, Workload } from './scenario.js';
+import type { TaskInput } from './ingredients.js';
+import type { Workload } from './scenario.js';
 
 /** Smaller variants of a workload, the most different first. Some may not be valid. */
 type Reduction = (config: Workload) => Iterable<Workload>;

@@ -22,7 +22,8 @@ import {
   classOf,
   instructionName,
 } from '../instruction.js';
-import { I32, I64, op } from './encoder.js';
+import { I32, I64 } from './encoder.js';
+import { op } from './opcodes.js';
 import { type Scope, WORD } from './scope.js';
 
 /** Wasm opcodes by BPF code: [32 bits, 64 bits]. */

@@ -37,8 +37,9 @@ import {
   VIOLATION_STACK,
 } from './contract.js';
 import { analyse, type Emitter, structure, type Terminator } from './controlflow.js';
-import { NO_RESULT, op } from './encoder.js';
+import { NO_RESULT } from './encoder.js';
 import { translateMemory } from './memory.js';
+import { op } from './opcodes.js';
 import { pointersAt, step } from './pointers.js';
 import { FRAME, LOOPS, type ModuleScope, NEXT, Scope, WORD } from './scope.js';
 

@@ -25,7 +25,8 @@ import {
   instructionName,
 } from '../instruction.js';
 import { NULL_BYTES, STACK_FRAME_BYTES, VIOLATION_LOAD, VIOLATION_STORE } from './contract.js';
-import { I64, op } from './encoder.js';
+import { I64 } from './encoder.js';
+import { op } from './opcodes.js';
 import { isLoaded } from './pointers.js';
 import { ADDRESS, FRAME, type Scope, VALUE } from './scope.js';
 

@@ -3,7 +3,8 @@
 import type { BpfFunction, BpfObject, Instruction } from '../program.js';
 import { refuse } from './blocks.js';
 import type { TranslateOptions } from './contract.js';
-import { Code, I32, I64, op, type ValueType } from './encoder.js';
+import { Code, I32, I64, type ValueType } from './encoder.js';
+import { op } from './opcodes.js';
 import type { Pointers } from './pointers.js';
 
 /** Locals of r0 … r10: r1 … r5 are the parameters. */
