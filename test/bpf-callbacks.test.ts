@@ -51,7 +51,11 @@ test('a fork: init_task() knows, on the parent’s CPU', () => {
     ${append}
     r0 = 0
     exit`;
-  const program = [{ run: '1ms' }, { fork: { count: 1, program: [{ run: '1ms' }] } }, { join: 'sleep' as const }];
+  const program = [
+    { run: '1ms' },
+    { fork: { count: 1, program: [{ run: '1ms' }] } },
+    { join: 'sleep' as const },
+  ];
   const { words } = run({ ops: { init_task } }, { machine, workload: { tasks: [{ name: 'a', program }] } });
   assert.equal(words().slice(0, 3), [2n, 0n, 1n]);
 });

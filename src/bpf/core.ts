@@ -5,6 +5,7 @@ import { type Btf, type BtfType, essentialName } from './btf.js';
 import type { CoreRelocation } from './btfext.js';
 import { ObjectError } from './bytes.js';
 import { OP_LD_IMM64 } from './constants.js';
+import { CORE_KINDS, type CoreKind, fieldValue, type Place } from './corefield.js';
 import {
   accessBytes,
   BPF_ALU,
@@ -22,25 +23,6 @@ import {
 import type { Kernel, KernelField } from './kernel.js';
 import type { Instruction } from './program.js';
 
-/** enum bpf_core_relo_kind. */
-export const CORE_KINDS = [
-  'field_byte_offset',
-  'field_byte_size',
-  'field_exists',
-  'field_signed',
-  'field_lshift_u64',
-  'field_rshift_u64',
-  'type_id_local',
-  'type_id_target',
-  'type_exists',
-  'type_size',
-  'enumval_exists',
-  'enumval_value',
-  'type_matches',
-] as const;
-
-export type CoreKind = (typeof CORE_KINDS)[number];
-
 /** Deepest path of members and elements (BPF_CORE_SPEC_MAX_LEN). */
 const MAX_PATH = 64;
 
@@ -48,21 +30,6 @@ const MAX_PATH = 64;
 export interface CoreQuestion {
   kind: CoreKind;
   what: string;
-}
-
-/** A field's place, either in the object's types or in the kernel's. */
-interface Place {
-  /** From the start of the root type. */
-  bit_offset: number;
-  bits: number;
-  /** Of the member, an array's included. */
-  bytes: number;
-  /** Of an element. */
-  element_bytes: number;
-  signed: boolean;
-  bit_field: boolean;
-  /** An integer or pointer that can be loaded whole. */
-  scalar: boolean;
 }
 
 interface Step {
@@ -309,35 +276,4 @@ export class CoreResolver {
 /** A property of the table itself, never one of Object.prototype. */
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-/**
- * Bit fields are read as the smallest aligned word that holds them, shifted left and then right:
- * (word << lshift) >> rshift, as BPF_CORE_READ_BITFIELD does.
- */
-function fieldValue(
-  kind: CoreKind,
-  { bit_offset, bits, bytes, signed, bit_field }: Place,
-): bigint | undefined {
-  let wordBytes = bytes;
-  const byteOffset = () =>
-    bit_field ? Math.floor(bit_offset / 8 / wordBytes) * wordBytes : Math.floor(bit_offset / 8);
-  if (bit_field) {
-    while (bit_offset + bits - byteOffset() * 8 > wordBytes * 8) {
-      if (wordBytes >= 8) return undefined;
-      wordBytes *= 2;
-    }
-  }
-  switch (kind) {
-    case 'field_byte_offset':
-      return BigInt(byteOffset());
-    case 'field_byte_size':
-      return BigInt(wordBytes);
-    case 'field_signed':
-      return signed ? 1n : 0n;
-    case 'field_lshift_u64':
-      return BigInt(64 - (bit_offset + bits - byteOffset() * 8));
-    default:
-      return BigInt(64 - bits);
-  }
 }

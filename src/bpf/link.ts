@@ -4,7 +4,8 @@
 import { ObjectError } from './bytes.js';
 import { isJump } from './code.js';
 import { OP_CALL, OP_JA, OP_LD_IMM64 } from './constants.js';
-import { CORE_KINDS, CoreResolver } from './core.js';
+import { CoreResolver } from './core.js';
+import { CORE_KINDS } from './corefield.js';
 import type { Kernel } from './kernel.js';
 import { type Extern, type OpenFunction, type OpenObject, openObject } from './open.js';
 import type { BpfFunction, BpfMap, BpfObject, BpfType, Instruction, StructOps, Target } from './program.js';

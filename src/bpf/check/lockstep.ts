@@ -7,14 +7,10 @@
 import type { ResolvedConfig } from '../../config/schema.js';
 import * as abi from '../../engine/abi.js';
 import { MAX_CPUS } from '../../engine/chain.js';
-import { encode } from '../../engine/encode.js';
-import { recording } from '../../engine/served.js';
-import { Simulation, takeTurn } from '../../engine/simulation.js';
-import { SimulationError } from '../../errors.js';
 import { describeRecord } from './describe.js';
+import { CPU_WORD, KEPT, QUEUE_WORD, Side, WORDS } from './side.js';
 
-/** Common records shown before a difference, and records of each side from it on. */
-const SHOWN_BEFORE = 12;
+/** Records of each side that are shown from the difference on. */
 const SHOWN_AFTER = 6;
 
 export interface Difference {
@@ -45,83 +41,6 @@ const EFFECTS = new Set<number>([
   abi.DECISION_KICK,
   abi.DECISION_IDLE,
 ]);
-
-/** Words of a record: six u32, of which the last is not used. */
-const WORDS = abi.DECISION_BYTES / 4;
-const QUEUE_WORD = abi.DECISION_VALUE / 4;
-const CPU_WORD = abi.DECISION_CPU / 4;
-
-/** One run, record by record. */
-class Side {
-  /** Class names, for messages. */
-  readonly classes: readonly string[];
-  readonly #simulation: Simulation;
-  /** The records at hand: the last ones that have been compared, then those that have not. */
-  words = new Uint32Array(0);
-  view = new DataView(new ArrayBuffer(0));
-  /** First record that has not been compared. */
-  at = 0;
-  #slices = 0;
-  #failure: string | undefined;
-
-  constructor(config: ResolvedConfig) {
-    const model = encode(config);
-    this.classes = model.classes.map(({ name }) => name);
-    this.#simulation = new Simulation(recording(model, abi.DECISIONS_COMPARED));
-  }
-
-  get length(): number {
-    return this.words.length / WORDS;
-  }
-
-  get isOver(): boolean {
-    return this.#failure !== undefined || this.#simulation.done;
-  }
-
-  /** How the run ended, in a word that has to be the same on both sides. */
-  get end(): string {
-    return (
-      this.#failure ?? `outcome ${this.#simulation.outcome}, failure ${this.#simulation.failure?.code ?? 0}`
-    );
-  }
-
-  kind(at: number): number {
-    return this.view.getUint8(at * abi.DECISION_BYTES + abi.DECISION_KIND);
-  }
-
-  value(at: number): number {
-    return this.words[at * WORDS + QUEUE_WORD];
-  }
-
-  /** Runs on until record `at` is there, or the run is over. */
-  async fill(signal: AbortSignal | undefined, ahead = 0): Promise<void> {
-    while (this.at + ahead >= this.length && !this.isOver) {
-      try {
-        this.#simulation.step();
-      } catch (error) {
-        // A broken rule of the kernel ends the run; both have to break it.
-        if (!(error instanceof SimulationError)) throw error;
-        this.#failure = error.code;
-      }
-      this.#append(this.#simulation.drainDecisions());
-      await takeTurn(++this.#slices, signal);
-    }
-  }
-
-  #append(batch: Uint8Array): void {
-    const kept = this.words.subarray(Math.max(0, this.at - SHOWN_BEFORE) * WORDS);
-    const words = new Uint32Array(kept.length + batch.length / 4);
-    words.set(kept);
-    words.set(new Uint32Array(batch.buffer, batch.byteOffset, batch.length / 4), kept.length);
-    this.at = Math.min(this.at, SHOWN_BEFORE);
-    this.words = words;
-    this.view = new DataView(words.buffer);
-  }
-
-  close(): void {
-    this.#simulation.close();
-  }
-}
 
 export interface CompareOptions {
   /**
@@ -284,7 +203,7 @@ class Lockstep {
       });
     const { left, right } = this;
     const before: string[] = [];
-    for (let i = Math.max(0, left.at - SHOWN_BEFORE); i < left.at; i++) before.push(describe(left, i));
+    for (let i = Math.max(0, left.at - KEPT); i < left.at; i++) before.push(describe(left, i));
     const after = async (side: Side): Promise<string[]> => {
       const lines: string[] = [];
       for (; lines.length < SHOWN_AFTER; side.at++) {
