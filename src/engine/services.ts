@@ -7,7 +7,8 @@ import * as abi from './abi.js';
 import { Histogram } from './histogram.js';
 import { readSections, type SectionPlace } from './image.js';
 import { type Deadlock, deadlockOf } from './services-deadlock.js';
-import { END_TO_END, type EncodedServices, encodeServices, requestClass } from './services-model.js';
+import { END_TO_END, type EncodedServices, encodeServices } from './services-model.js';
+import { requestClass } from './services-routes.js';
 import { outcomeOf } from './simulate.js';
 import { Simulation } from './simulation.js';
 
