@@ -110,4 +110,18 @@ test('vtime bpf check: no difference, exit code 0; JSON', () => {
   assert.is(result.found, undefined);
 });
 
+test('vtime bpf check refuses what makes no sense, exit code 2', () => {
+  const refused = (...args: string[]) => {
+    const command = ['bin/vtime.js', 'bpf', 'check', `${OBJECTS}/domains.bpf.o`, '--quiet', ...args];
+    const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' });
+    assert.is(status, 2);
+    return stderr;
+  };
+  assert.match(refused('--against', 'domain'), /did you mean "domains"/);
+  assert.match(refused('--against', 'domains:7', '--cpus', '4'), /no machine of at most 4 CPUs/);
+  assert.match(refused('--against', '{name: domains'), /--against/);
+  assert.match(refused('--against', 'domains', '--callbacks', 'many'), /a number like 200k or 1M/);
+  assert.match(refused('--against', 'domains', '--rodata', 'slice_ms=3'), /slice_ns/);
+});
+
 test.run();

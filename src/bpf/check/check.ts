@@ -44,6 +44,8 @@ export interface CheckResult {
 const STALL_MS = 500;
 /** Of one workload, so that no kind of them crowds out the others. */
 const MOST_CALLBACKS = 50_000;
+/** Machines in a row that can't have the domains asked for. */
+const MOST_SKIPPED = 200;
 /** Time after a difference that its workload keeps. */
 const MARGIN_NS = 1_000_000;
 const KERNELS = ['6.12', '7.3'] as const;
@@ -62,13 +64,25 @@ interface Pair {
 export async function checkObject(object: string, options: CheckOptions): Promise<CheckResult> {
   const { seed, max_cpus, signal } = options;
   let callbacks = 0;
+  let skipped = 0;
   for (let number = 1; ; number++) {
     const draws = new Draws('check', seed, number);
     const kernel = draws.pick(KERNELS);
     const { name, config: drawn } = scenario(seed, number, { stall_ms: STALL_MS, max_cpus, kernel });
     const cpus = machineOf(resolveConfig(configFrom({ ...drawn, policy: 'global-fifo' }))).cpus.length;
     const policy = variedPolicy(options.against, draws, cpus);
-    if (policy === undefined) continue;
+    if (policy === undefined) {
+      if (++skipped < MOST_SKIPPED) continue;
+      throw new VtimeError(
+        'usage',
+        `${options.against}: no machine of at most ${max_cpus} CPUs can be split so`,
+        {
+          value: options.against,
+          expected: 'a number of domains that divides a number of CPUs',
+        },
+      );
+    }
+    skipped = 0;
     const config = placeTasks(drawn, policy, draws);
     const pairOf = (workload: Workload) => pair(object, workload, policy, options.rodata ?? {});
     const comparison = await compare(pairOf(config), signal);
