@@ -7,6 +7,9 @@
 import type { Policy } from '../config/schema/policy.js';
 import type { Config, Time } from '../config/schema.js';
 
+/** Index of a name; NONE if there is none. */
+export type Names = (name: string) => number;
+
 export const CLIENT = -1;
 export const NONE = -1;
 
