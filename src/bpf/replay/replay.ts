@@ -93,8 +93,12 @@ class Replay {
   readonly #yielders: ReadonlySet<number>;
   /** Index of each task's last enqueue by the policy: behind it, the kernel queues the task itself, for it exits. */
   readonly #lastEnqueue = new Map<number, number>();
+  /** Each CPU's latest record. */
+  readonly #latest = new Map<number, number>();
   #base = 0n;
   #cpus = 0;
+  /** Scheduling domains; the CPUs' own queues come after theirs and the global one. */
+  #groups = 0;
 
   constructor({ columns: records, info }: Recording, keep: number) {
     const config = info.config as ResolvedConfig;
@@ -115,6 +119,7 @@ class Replay {
       const cpu = this.#records.cpu[i];
       if (!INSIDE_DISPATCH.has(this.#records.kind[i])) this.#endDispatch(cpu);
       this.#record(i);
+      this.#latest.set(cpu, i);
     }
     for (const cpu of [...this.#dispatches.keys()]) this.#dispatches.delete(cpu);
     return this.#verdicts.result(this.#records.kind.length, this.#cpus);
@@ -156,6 +161,7 @@ class Replay {
       case KIND.init:
         this.#base = this.#records.vtime[i];
         this.#cpus = target[i];
+        this.#groups = group[i];
         return;
       case KIND.enable:
         this.#core.enable(this.#task(pid[i]).handle, this.#clock(i));
@@ -297,20 +303,37 @@ class Replay {
     const found = text(place);
     const expected =
       chosen === undefined ? 'no DSQ' : text(keepsSlice ? { ...chosen, slice_ns: place.slice_ns } : chosen);
-    const overlap =
-      expected === found || result[i] !== 0 ? undefined : this.#countedWhileMoving(i, place.dsq);
+    const counted = expected !== found && result[i] === 0 && chosen !== undefined;
+    const overlap = counted ? this.#countedMeanwhile(i, chosen.dsq, place.dsq) : undefined;
     if (overlap === undefined) this.#verdicts.compare(i, 'enqueue', expected, found);
     else this.#verdicts.consistent('enqueue', overlap);
     return expected === found;
   }
 
-  /** A policy that counts the tasks of a DSQ may not have counted one that was just coming or going. */
-  #countedWhileMoving(i: number, dsq: number): Overlap | undefined {
-    for (const handle of this.#core.queue(dsq)) {
+  /**
+   * A policy that takes the shorter of two CPUs' queues counts them somewhere between the CPU's last record and this one. Why it
+   * may have counted something else than the order of records says: a task was just coming or going.
+   */
+  #countedMeanwhile(i: number, expected: number, found: number): Overlap | undefined {
+    const from = this.#order.previous[i];
+    for (const handle of this.#core.queue(found)) {
       const stay = this.#byHandle.get(handle)?.stay;
       if (stay === undefined) continue;
-      if (stay.inserted > i) return 'insertion';
+      if (stay.inserted > from) return 'insertion';
       if (stay.leaving < i) return 'removal';
+    }
+    const { kind, cpu, dsq } = this.#records;
+    const queues = [expected, found];
+    const cpus = queues.map((queue) => queue - this.#groups - 1);
+    // Moved to the local DSQ of one, or picked from that of the other, by a CPU that records it later.
+    const following = cpus.map((each) => kind[this.#order.next[this.#latest.get(each) ?? 0]]);
+    if (following[0] === KIND.dequeue || following[1] === KIND.running) return 'removal';
+    // Put back on a CPU that its new mask excludes: the kernel takes it away without asking the policy.
+    const leaving = this.#byHandle.get(this.#core.localHead(cpus[1]));
+    if (leaving !== undefined && !this.#allowed(leaving, cpus[1])) return 'removal';
+    for (let k = from + 1; k < i; k++) {
+      if (kind[k] === KIND.enqueue && queues.includes(Number(dsq[k]))) return 'insertion';
+      if ((kind[k] === KIND.dequeue || kind[k] === KIND.running) && cpus.includes(cpu[k])) return 'removal';
     }
     return undefined;
   }
@@ -372,10 +395,7 @@ class Replay {
     let reason: Overlap | undefined;
     for (const [k, stay] of stays.entries()) {
       const task = ahead[k];
-      const ties =
-        taken !== undefined &&
-        this.#order.mayTie(stay, taken.stay!) &&
-        this.#core.vtime(task.handle) === this.#core.vtime(taken.handle);
+      const ties = taken !== undefined && this.#order.mayTie(stay, taken.stay!) && this.#sameKey(task, taken);
       const excuse = ties ? 'insertion' : this.#order.excuse(stay, cpu, from, i);
       if (excuse === undefined) {
         this.#verdicts.unexplained(i, decision, `pid ${task.pid}`, found);
@@ -385,6 +405,14 @@ class Replay {
     }
     if (reason === undefined) this.#verdicts.exact(decision);
     else this.#verdicts.consistent(decision, reason);
+  }
+
+  /** Two tasks of a DSQ are in the order of their insertions: both by time alone, or with the same vtime. */
+  #sameKey(a: Task, b: Task): boolean {
+    const { result } = this.#records;
+    const byTime = ({ stay }: Task) => result[stay!.enqueue] === 0;
+    if (byTime(a) || byTime(b)) return byTime(a) && byTime(b);
+    return this.#core.vtime(a.handle) === this.#core.vtime(b.handle);
   }
 
   // ---- dispatch -----------------------------------------------------------------------------------------
