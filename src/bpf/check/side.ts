@@ -4,6 +4,7 @@ import type { ResolvedConfig } from '../../config/schema.js';
 import * as abi from '../../engine/abi.js';
 import { encode } from '../../engine/encode.js';
 import { recording } from '../../engine/served.js';
+import { outcomeOf } from '../../engine/simulate.js';
 import { Simulation, takeTurn } from '../../engine/simulation.js';
 import { SimulationError } from '../../errors.js';
 
@@ -41,11 +42,11 @@ export class Side {
     return this.#failure !== undefined || this.#simulation.done;
   }
 
-  /** How the run ended, in a word that has to be the same on both sides. */
+  /** How the run ended: it has to be the same on both sides. */
   get end(): string {
-    return (
-      this.#failure ?? `outcome ${this.#simulation.outcome}, failure ${this.#simulation.failure?.code ?? 0}`
-    );
+    const code = this.#simulation.failure?.code;
+    const outcome = outcomeOf(this.#simulation);
+    return this.#failure ?? (code === undefined ? outcome : `${outcome}, failure ${code}`);
   }
 
   kind(at: number): number {
