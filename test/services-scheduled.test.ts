@@ -3,6 +3,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { simulateServices } from '../src/engine/services.js';
+import { VtimeError } from '../src/errors.js';
 import { resolveServices } from '../src/services/resolve.js';
 import { type ServicesInput, servicesSchema } from '../src/services/schema.js';
 import { assertNear, runRelease, runServices } from './support/services.js';
@@ -40,6 +41,33 @@ test('scheduling domains run the same services', async () => {
   const run = await twoTier({ policy: { name: 'domains', domains: 4 }, pinned: false });
   assert.is(run.outcome, 'completed');
   assert.ok(run.latency.mean > 0);
+});
+
+// As in bpf-policies.test.ts: the object decides what the native policy decides, so every request takes the same time.
+test('a BPF object schedules services as its native policy does', async () => {
+  const under = (policy: NonNullable<Scheduled>['policy']) =>
+    twoTier({ policy, pinned: false, oversubscription: 2 });
+  const native = await under('global-vtime');
+  const object = await under({ object: 'bpf/objects/vtime.bpf.o' });
+  assert.ok(native.latency.count > 0);
+  assert.equal(object.latency, native.latency);
+  assert.equal(object.instances, native.instances);
+});
+
+test('objects that cannot run are mistakes, not traps', async () => {
+  const mistake = async (object: string, settings: object, message: RegExp) => {
+    try {
+      await twoTier({ policy: { object, ...settings } });
+    } catch (error) {
+      assert.instance(error, VtimeError);
+      assert.is((error as VtimeError).exitCode, 2);
+      return assert.match((error as VtimeError).message, message);
+    }
+    assert.unreachable(object);
+  };
+  await mistake('nowhere.bpf.o', {}, /nowhere\.bpf\.o: cannot read: ENOENT; expected a BPF object file/);
+  await mistake('bpf/objects/vtime.bpf.o', { rodata: { slice_nz: '1ms' } }, /slice_nz/);
+  await mistake('bpf/objects/domains.bpf.o', { domains: 4 }, /scheduled\.policy\.domains: groups of CPUs/);
 });
 
 // One CPU for the thread of a service and for the interrupts of its machine, 1 ms and 1 ms: M/D/1-like, but interrupts come first. At

@@ -112,7 +112,7 @@ export function servicesRunCommand(): Command {
     .addOption(
       new Option(
         '--scheduler <name[:k]>',
-        'run under this policy on the simulated kernel, or `dedicated`; may be repeated',
+        'run under this policy or BPF object on the simulated kernel, or `dedicated`; may be repeated',
       ).argParser((text: string, before: string[] = []) => [...before, text]),
     )
     .addOption(workersOption())

@@ -1,5 +1,6 @@
 // From resolved services to a model image: instances with their stages and queues, routes, network and client.
 
+import { bpfPolicyOf } from '../bpf/policy.js';
 import {
   NONE,
   type ResolvedExecution,
@@ -12,7 +13,7 @@ import * as abi from './abi.js';
 import { type EncodedModel, encodeKernel, encodeMachine, encodeRun, PARAMETERS_ABSENT } from './encode.js';
 import { buildImage, Section } from './image.js';
 import { Model } from './model.js';
-import { encodePolicy } from './policy.js';
+import { encodeBpf, encodePolicy } from './policy.js';
 import { addTemplates, coresLeft, Domains, type Platform, platformOf } from './services-platform.js';
 import { addList, cumulate, RouteEncoder } from './services-routes.js';
 import { addTimings } from './services-times.js';
@@ -69,6 +70,8 @@ export function encodeServices(services: ResolvedServices): EncodedServices {
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
+  const bpf = bpfPolicyOf(config, machine.cpus.length);
+  if (bpf !== undefined) encodeBpf(model, config, bpf);
   if (platform.firstCpu !== undefined) {
     // Domains are those of the machines, and the program of every thread is one instruction.
     model.sections.set(abi.SECTION_DOMAINS, new Section(8));
@@ -89,6 +92,7 @@ export function encodeServices(services: ResolvedServices): EncodedServices {
     taskNames: [],
     masks: model.maskTexts,
     statements: {},
+    ...(bpf === undefined ? {} : { bpf }),
     services,
     instances,
   };

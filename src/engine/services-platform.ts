@@ -50,6 +50,16 @@ export function platformOf(services: ResolvedServices): Platform {
   }
   // Domains are per machine, so the policy's own number of them is of the whole.
   const { policy, kernel, profile } = scheduled;
+  if (policy.name === 'bpf' && policy.domains !== undefined) {
+    throw new VtimeError(
+      'services_domains',
+      'groups of CPUs belong to cgroups, which services have none of',
+      {
+        path: 'scheduled.policy.domains',
+        expected: 'the object without them, or the native policy domains',
+      },
+    );
+  }
   const given = configOf(services, {
     machine: profile ?? `ideal-${cpus}`,
     policy: 'domains' in policy ? { ...policy, domains: 1 } : policy,
