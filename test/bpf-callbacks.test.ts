@@ -151,6 +151,28 @@ test('set_cpumask() comes with the new mask; dequeue() before the task is enqueu
   assert.equal(words().slice(0, 5), [4n, 77n, 77n, 2n, 77n]);
 });
 
+test('an object that knows hotplug stays: its tasks leave the CPU that goes, and come back to it', () => {
+  const tasks: NonNullable<ConfigInput['workload']['tasks']> = [
+    { name: 'hog', count: 2, program: [{ run: '6ms' }] },
+    { name: 'pinned', cpus: '1', start: '3ms', program: [{ run: '1ms' }] },
+  ];
+  const config: Partial<ConfigInput> = {
+    machine: 'ideal-2',
+    workload: { tasks },
+    run: {
+      events: [
+        { at: '2ms', offline: 1 },
+        { at: '8ms', online: 1 },
+      ],
+    },
+  };
+  const { words, simulation } = run({ ops: ops({ cpu_offline: 'o', cpu_online: 'O', exit: 'X' }) }, config);
+  // hog 0 runs on CPU 0 from 0 to 6 ms, hog 1 on CPU 1 to 2 ms and then, from 6 ms on, its other 4 ms on CPU 0. `pinned`, whose
+  // only CPU is gone, may run everywhere from 3 ms on and waits behind hog 1, until CPU 1 is back at 8 ms.
+  assert.is(story(words()), 'o2 O8 X10');
+  assert.is(simulation.time_ns, 10_000_000n);
+});
+
 test('the clock may begin at the uptime of the kernel', () => {
   const words = load({ ops: { init: `call helper ktime_get_ns\n ${append}\n r0 = 0\n exit` } }).words();
   assert.equal(words.slice(0, 2), [1n, 0n]);

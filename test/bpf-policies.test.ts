@@ -25,8 +25,8 @@ function tasks(scale: number): Tasks {
       program: [{ loop: { times: 20, do: [{ spin: '2ms' }, { sleep: '1ms' }] } }],
     },
     { name: 'pinned', count: 2, cpus: '1', program: naps('500us', 100) },
-    { name: 'heavy', count: 2 * scale, weight: 2048, program: naps('900us', 100) },
-    { name: 'light', count: 2 * scale, weight: 256, program: naps('900us', 100) },
+    { name: 'heavy', count: 2 * scale, priority: -5, program: naps('900us', 100) },
+    { name: 'light', count: 2 * scale, priority: 7, program: naps('900us', 100) },
   ];
 }
 
@@ -89,5 +89,29 @@ for (const policy of POLICIES) {
     }
   });
 }
+
+test('a serverless cell: the control plane writes cMap, and the object schedules as domains:8 does', async () => {
+  const [expected, actual] = await Promise.all(
+    ['domains:8', { object: 'bpf/objects/domains.bpf.o', domains: 8 }].map((policy) =>
+      simulate({
+        machine: 'xeon-8160-2s',
+        policy,
+        workload: {
+          serverless: {
+            trace: 'azure2019-28',
+            window: { start: '600min', length: '1min', history: '5min' },
+            durations: 'lognormal',
+            offered_load: 0.8,
+            profiles: { mapping: 'nearest-duration' },
+            worker: { concurrency: 192 },
+          },
+        },
+        output: { digest: true },
+      }),
+    ),
+  );
+  assert.ok(expected.metrics.completed > 1000);
+  assert.equal(decided(actual), decided(expected));
+});
 
 test.run();

@@ -4,6 +4,8 @@
 import {
   BPF_KEEP_BUILTIN_IDLE,
   BPF_OP_CPU_ACQUIRE,
+  BPF_OP_CPU_OFFLINE,
+  BPF_OP_CPU_ONLINE,
   BPF_OP_CPU_RELEASE,
   BPF_OP_DEQUEUE,
   BPF_OP_DISPATCH,
@@ -274,6 +276,14 @@ export function cpuAcquire(cpu: u32): void {
   if (!has(BPF_OP_CPU_RELEASE) || !maskTest(RELEASED_MASK, cpu)) return;
   maskClear(RELEASED_MASK, cpu);
   if (has(BPF_OP_CPU_ACQUIRE)) callOp(BPF_OP_CPU_ACQUIRE, cpu, 0, cpu as u64, CPU_RELEASE_ARGS as u64, 0);
+}
+
+/** A CPU comes or goes: false if the object does not know hotplug, which ejects it. */
+export function hotplug(cpu: u32, online: bool): bool {
+  const op = online ? BPF_OP_CPU_ONLINE : BPF_OP_CPU_OFFLINE;
+  if (!has(op)) return false;
+  callOp(op, cpu, IN_SLEEPABLE, cpu as u64, 0, 0);
+  return true;
 }
 
 /** The object is ejected or the run is over: exit(), with the kind of enum scx_exit_kind; nothing of it is called any more. */

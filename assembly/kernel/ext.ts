@@ -15,7 +15,7 @@ import {
 } from '../abi';
 import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
-import { CPU_SHIFT, IDLE_MASK, SCRATCH_MASK } from '../core/layout';
+import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, SCRATCH_MASK } from '../core/layout';
 import {
   opsCpuAcquire,
   opsCpuRelease,
@@ -97,6 +97,29 @@ let leaving: u32 = 0;
 /** Tasks that dispatch() has moved so far. */
 let dispatchMoved: u32 = 0;
 
+/** Some CPU is offline: a policy that knows hotplug stays. */
+let someOffline: bool = false;
+
+/** CPUs went offline or came back; `none` = all are online. */
+export function extHotplug(none: bool): void {
+  someOffline = !none;
+}
+
+// @ts-ignore: decorator
+@inline
+function isOffline(cpu: u32): bool {
+  return someOffline && !maskTest(ONLINE_MASK, cpu);
+}
+
+/** What waits in the local DSQ of a CPU that has gone offline goes elsewhere. */
+export function extDrain(cpu: u32): void {
+  const local = dsqLocal(cpu);
+  for (let t = dsqFirst(local); t != 0; t = dsqFirst(local)) {
+    dsqRemove(t);
+    moveToAllowed(t);
+  }
+}
+
 /** The policy is ejected. */
 export function extDisable(): void {
   extEnabled = false;
@@ -111,6 +134,7 @@ export function extInit(): void {
   quiescentOnMigration = param(P_KERNEL) < KERNEL_6_12 && param(P_POLICY) != POLICY_PROCESSOR_SHARING;
   dispatchMoved = 0;
   leaving = 0;
+  someOffline = false;
 }
 
 // @ts-ignore: decorator
@@ -143,7 +167,14 @@ export function extSelectCpu(t: u32, prev: u32, wakeup: bool): u32 {
     return prev;
   }
   // The policy may name any CPU; the task goes to one it may run on (select_fallback_rq()).
-  return allowed(t, cpu) ? cpu : (maskFirstAnd(maskAddress(mask), maskAddress(0)) as u32);
+  return allowed(t, cpu) && !isOffline(cpu) ? cpu : fallbackCpu(t);
+}
+
+/** The lowest CPU that t may run on now. */
+function fallbackCpu(t: u32): u32 {
+  const mask = maskAddress(load<u32>(t, TASK_MASK));
+  const cpu = maskFirstAnd(mask, ONLINE_MASK);
+  return (cpu >= 0 ? cpu : maskFirstAnd(mask, maskAddress(0))) as u32;
 }
 
 /** scx_select_cpu_dfl(): the previous CPU if idle, else any idle one; then straight into its local DSQ. */
@@ -193,6 +224,7 @@ export function extDequeue(t: u32, sleep: bool): void {
 
 /** balance_one() and pick_task_scx(): what runs next on `cpu`, `prev` itself if it keeps the CPU, 0 if nothing. */
 export function extPick(cpu: u32, prev: u32): u32 {
+  if (isOffline(cpu)) return 0;
   opsCpuAcquire(cpu);
   const prevExt = prev != 0 && load<u8>(prev, TASK_CLASS) == CLASS_EXT;
   // One that may not use this CPU any more goes, whatever slice the policy gives it.
@@ -237,8 +269,8 @@ export function extPutPrev(cpu: u32, t: u32, next: u32): void {
 
 function putPrev(cpu: u32, t: u32, next: u32): void {
   opsStopping(t, true);
-  if (!allowed(t, cpu)) {
-    // Its mask was changed while it ran here: migration_cpu_stop() takes it away.
+  if (!allowed(t, cpu) || isOffline(cpu)) {
+    // Its mask was changed while it ran here, or the CPU goes offline: migration_cpu_stop() takes it away.
     moveToAllowed(t);
     return;
   }
@@ -287,7 +319,7 @@ export function extSetAffinity(t: u32, mask: u32): void {
 
 /** Enqueues a task on the lowest CPU of its mask. */
 function moveToAllowed(t: u32): void {
-  const cpu = maskFirstAnd(maskAddress(load<u32>(t, TASK_MASK)), maskAddress(0)) as u32;
+  const cpu = fallbackCpu(t);
   migrate(t, cpu);
   doEnqueue(t, cpu, 0);
   if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) wakeIdleCpu(cpu);
@@ -303,7 +335,9 @@ function migrate(t: u32, cpu: u32): void {
 // ---- what policies call ---------------------------------------------------------------------------------
 
 /** dispatch_enqueue(): FIFO insertion; an idle CPU that gets a local task is rescheduled. */
-function dispatchEnqueue(d: u32, t: u32, flags: u32): void {
+function dispatchEnqueue(given: u32, t: u32, flags: u32): void {
+  // Nobody looks into the local DSQ of an offline CPU (task_can_run_on_remote_rq()).
+  const d = dsqIsLocal(given) && isOffline(given >> (31 - clz(dsqLocal(1)))) ? DSQ_GLOBAL : given;
   if ((flags & ENQ_HEAD) != 0) dsqPushHead(d, t);
   else dsqPushTail(d, t);
   if (!dsqIsLocal(d)) return;

@@ -2,20 +2,20 @@
 //
 // A CPU that goes offline leaves its tasks to the others (sched_cpu_deactivate(), migrate_tasks()); one that may run
 // nowhere else may then run everywhere (select_fallback_rq()). A sched_ext policy without cpu_online() and cpu_offline()
-// is ejected, with the request to load it anew: its tasks become fair. The native policies have neither.
+// is ejected, with the request to load it anew: its tasks become fair. The native policies have neither; BPF objects may.
 
 import { CLASS_EXT, EVENT_ONLINE } from '../abi';
 import { fail, FAIL_WHEEL } from '../core/failure';
 import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, TASK_SHIFT } from '../core/layout';
-import { opsSetCpumask } from '../policy/ops';
+import { opsHotplug, opsSetCpumask } from '../policy/ops';
 import { deliver, DELIVERY_MACHINE } from '../workload/delivery';
 import { CPU_CURR } from './cpu';
 import { resched } from './events';
-import { extEnabled } from './ext';
+import { extDrain, extEnabled, extHotplug } from './ext';
 import { fairDequeue, fairSelectCpu } from './fair';
 import { cpuRq, RQ_OLDEST, RQ_PUSH_CPU, SE_NEWER } from './fairrq';
 import { fallBackToFair } from './fallback';
-import { maskAddress, maskClear, maskFirstAnd, maskSet, maskTest } from './mask';
+import { maskAddress, maskClear, maskFirstAnd, maskSet, maskTest, maskWeightAnd, nrCpus } from './mask';
 import { domainsInit } from './scheddomain';
 import { updateCurr } from './charge';
 import { fairArrives, taskMove } from './wakeup';
@@ -37,15 +37,18 @@ export function onMachineEvent(i: u32): void {
   const kind = load<u32>(r, 8);
   const which = load<u32>(r, 12);
   if (maskTest(ONLINE_MASK, which) == (kind == EVENT_ONLINE)) return;
-  if (extEnabled) fallBackToFair();
+  if (extEnabled && !opsHotplug(which, kind == EVENT_ONLINE)) fallBackToFair();
   if (kind == EVENT_ONLINE) online(which);
   else offline(which);
 }
 
 function online(cpu: u32): void {
   maskSet(ONLINE_MASK, cpu);
+  extHotplug(maskWeightAnd(ONLINE_MASK, maskAddress(0)) == nrCpus);
   if (load<u32>(cpu << CPU_SHIFT, CPU_CURR) == 0) maskSet(IDLE_MASK, cpu);
   domainsInit();
+  // Its first schedule() looks for what waits.
+  if (extEnabled) resched(cpu);
 }
 
 function offline(cpu: u32): void {
@@ -55,6 +58,10 @@ function offline(cpu: u32): void {
   maskClear(IDLE_MASK, cpu);
   domainsInit();
   breakAffinity();
+  if (extEnabled) {
+    extHotplug(false);
+    extDrain(cpu);
+  }
   const curr = load<u32>(c, CPU_CURR);
   for (let t = load<u32>(cpuRq(cpu), RQ_OLDEST); t != 0; ) {
     const newer = load<u32>(t, SE_NEWER);

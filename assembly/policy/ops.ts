@@ -292,6 +292,11 @@ export function opsCpuAcquire(cpu: u32): void {
   if (policy == POLICY_BPF) bpf.cpuAcquire(cpu);
 }
 
+/** ops.cpu_online() or ops.cpu_offline(): false if the policy has no such callback. */
+export function opsHotplug(cpu: u32, online: bool): bool {
+  return policy == POLICY_BPF && bpf.hotplug(cpu, online);
+}
+
 /** ops.exit(): the policy is ejected, or `ends` with the run. */
 export function opsExit(ends: bool): void {
   if (policy == POLICY_BPF) bpf.exit(ends ? EXIT_UNREG : EXIT_ERROR_STALL);
