@@ -105,7 +105,7 @@ async function buildLoader() {
 }
 
 async function check(version) {
-  if (!existsSync(join(here, '../dist/src/bpf/elf.js'))) {
+  if (!existsSync(join(here, '../dist/src/bpf/object/elf.js'))) {
     console.error('--check needs the compiled project: npm run build');
     return 1;
   }

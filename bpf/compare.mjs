@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { readElf } from '../dist/src/bpf/elf.js';
+import { readElf } from '../dist/src/bpf/object/elf.js';
 
 const SHT_PROGBITS = 1;
 const SHT_NOBITS = 8;

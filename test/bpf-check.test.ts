@@ -9,7 +9,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { type CheckOptions, checkObject } from '../src/bpf/check/check.js';
-import { openObject } from '../src/bpf/open.js';
+import { openObject } from '../src/bpf/object/open.js';
 
 const CALLBACKS = 10_000;
 const OBJECTS = 'bpf/objects';

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { linkObject } from '../src/bpf/link.js';
+import { linkObject } from '../src/bpf/object/link.js';
 import { VtimeError } from '../src/errors.js';
 import { featuresBytes, KERNEL } from './support/bpf-kernel.js';
 

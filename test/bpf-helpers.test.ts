@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { BpfMap } from '../src/bpf/program.js';
+import type { BpfMap } from '../src/bpf/object/program.js';
 import { append, load, results, run, save } from './support/bpf-runtime.js';
 
 const u64 = (value: number) => BigInt.asUintN(64, BigInt(value));

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { objectInfo } from '../src/bpf/info.js';
+import { objectInfo } from '../src/bpf/object/info.js';
 import { KERNEL, openFeatures } from './support/bpf-kernel.js';
 
 const flags = { SCX_OPS_KEEP_BUILTIN_IDLE: 1n, SCX_OPS_ENQ_LAST: 2n, SCX_OPS_ALL_FLAGS: 3n };

@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { link, UnsupportedObjectError } from '../src/bpf/link.js';
+import { link, UnsupportedObjectError } from '../src/bpf/object/link.js';
 import { codeOf, functionNamed, KERNEL, linkFeatures, mapNamed, openFeatures } from './support/bpf-kernel.js';
 
 const { program, refusals } = linkFeatures();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readElf } from '../src/bpf/elf.js';
+import { readElf } from '../src/bpf/object/elf.js';
 
 const { compareObjects } = (await import(pathToFileURL('bpf/compare.mjs').href)) as {
   compareObjects(before: string, after: string): string[];

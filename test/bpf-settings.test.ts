@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LinkSettings } from '../src/bpf/settings.js';
+import type { LinkSettings } from '../src/bpf/object/settings.js';
 import { VtimeError } from '../src/errors.js';
 import { linkFeatures, mapNamed } from './support/bpf-kernel.js';
 

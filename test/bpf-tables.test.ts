@@ -4,9 +4,14 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { KernelStruct } from '../src/bpf/kernel.js';
-import { kernelOf } from '../src/bpf/kernel-types.js';
-import { HELPER_PARAMETERS, KFUNC_PARAMETERS, MAP_TYPE_NUMBERS, OP_NUMBERS } from '../src/bpf/supported.js';
+import type { KernelStruct } from '../src/bpf/object/kernel.js';
+import { kernelOf } from '../src/bpf/runtime/kernel-types.js';
+import {
+  HELPER_PARAMETERS,
+  KFUNC_PARAMETERS,
+  MAP_TYPE_NUMBERS,
+  OP_NUMBERS,
+} from '../src/bpf/runtime/supported.js';
 import * as abi from '../src/engine/abi.js';
 import { instantiate, loadEngine } from '../src/engine/module.js';
 

@@ -2,7 +2,7 @@
 
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Instruction } from '../src/bpf/program.js';
+import type { Instruction } from '../src/bpf/object/program.js';
 import { analyse, structure, type Terminator } from '../src/bpf/wasm/controlflow.js';
 import {
   VIOLATION_CALL,

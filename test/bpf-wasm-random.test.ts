@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Instruction } from '../src/bpf/program.js';
+import type { Instruction } from '../src/bpf/object/program.js';
 import { bpfObject } from './support/bpf-assembler.js';
 import { DATA, END, machine, READ_ONLY } from './support/bpf-machine.js';
 

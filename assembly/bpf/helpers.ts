@@ -1,5 +1,5 @@
 // Helpers, by the kernel's names behind bpf_helper_. All parameters and results are 64 bits, as in the BPF calling convention;
-// src/bpf/supported.ts lists them. Negative results are errnos.
+// src/bpf/runtime/supported.ts lists them. Negative results are errnos.
 
 import { BPF_NULL, CPU_SHIFT, TASK_SHIFT, TASKS } from '../core/layout';
 import { MAP_CGRP_STORAGE, MAP_TASK_STORAGE, MAP_TYPE, P_HZ } from '../abi';

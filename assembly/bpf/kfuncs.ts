@@ -298,7 +298,7 @@ export function bpf_kfunc_scx_bpf_task_set_dsq_vtime(task: u64, vtime: u64): u64
   return 1;
 }
 
-/** struct rq as in src/bpf/kernel-types.ts: u64 curr, u64 idle, u64 clock, u32 cpu, u32 nr_running. */
+/** struct rq as in src/bpf/runtime/kernel-types.ts: u64 curr, u64 idle, u64 clock, u32 cpu, u32 nr_running. */
 export function bpf_kfunc_scx_bpf_cpu_rq(cpu: u64): u64 {
   if (!validCpu(cpu)) return 0;
   const r = RQS + ((cpu as usize) << RQ_SHIFT);

@@ -12,7 +12,7 @@ export const EXIT_UNREG_KERN: u32 = 66;
 export const EXIT_ERROR_BPF: u32 = 1025;
 export const EXIT_ERROR_STALL: u32 = 1026;
 
-// struct scx_exit_info as in src/bpf/kernel-types.ts.
+// struct scx_exit_info as in src/bpf/runtime/kernel-types.ts.
 const KIND: usize = EXIT_INFO + 0;
 const CODE: usize = EXIT_INFO + 8;
 const REASON: usize = EXIT_INFO + 16;

@@ -1,5 +1,5 @@
 // struct task_struct as BPF sees it: the first 64 bytes of the task record (kernel/task.ts), and an extension record
-// BPF_NULL bytes behind it, which is kept current only if an object is the policy. src/bpf/kernel-types.ts names the same
+// BPF_NULL bytes behind it, which is kept current only if an object is the policy. src/bpf/runtime/kernel-types.ts names the same
 // offsets; a test compares.
 //
 //     0  u64 cpus_ptr             address of the allowed mask

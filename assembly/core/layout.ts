@@ -182,7 +182,7 @@ export const ARENA: usize = 0x1010_0000;
 
 // ---- what BPF programs see (bpf/) -----------------------------------------------------------------------
 // Begins where the arena would, which it moves up; reserved only if an object is the policy. Read-only to the object but for
-// what lies behind BPF_MAPS: there the host places maps, stack and heap (src/bpf/region.ts).
+// what lies behind BPF_MAPS: there the host places maps, stack and heap (src/bpf/runtime/region.ts).
 
 /** Always zero. The extension record of a task is this far behind the task, so this is what NULL->field reads. */
 export const BPF_NULL: usize = BPF_TASK_EXTENSION;

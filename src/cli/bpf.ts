@@ -1,12 +1,12 @@
 // vtime bpf: compiled sched_ext objects.
 
 import { Command, Option } from 'commander';
-import type { Need, ObjectInfo, Support } from '../bpf/info.js';
-import { objectInfo } from '../bpf/info.js';
-import { kernelOf } from '../bpf/kernel-types.js';
-import { refusalLines } from '../bpf/link.js';
-import { readObject } from '../bpf/runtime.js';
-import type { LinkSettings } from '../bpf/settings.js';
+import type { Need, ObjectInfo, Support } from '../bpf/object/info.js';
+import { objectInfo } from '../bpf/object/info.js';
+import { refusalLines } from '../bpf/object/link.js';
+import type { LinkSettings } from '../bpf/object/settings.js';
+import { kernelOf } from '../bpf/runtime/kernel-types.js';
+import { readObject } from '../bpf/runtime/runtime.js';
 import { VtimeError } from '../errors.js';
 import { checkCommand } from './bpf-check.js';
 import { bpfTestCommand } from './bpf-test.js';

@@ -1,6 +1,6 @@
 // From a resolved config (and its trace) to a model image.
 
-import { type BpfPolicy, bpfPolicyOf } from '../bpf/policy.js';
+import { type BpfPolicy, bpfPolicyOf } from '../bpf/runtime/policy.js';
 import type { Machine } from '../config/machine.js';
 import { machineOf } from '../config/resolve.js';
 import type { ResolvedConfig, ResolvedSource, ResolvedTask } from '../config/schema.js';

@@ -1,7 +1,7 @@
 // What the engine's failure codes mean, in words (assembly/core/failure.ts).
 
-import { ruleText } from '../bpf/rules.js';
-import { opName } from '../bpf/violation.js';
+import { ruleText } from '../bpf/runtime/rules.js';
+import { opName } from '../bpf/runtime/violation.js';
 import { EngineError, SimulationError, VtimeError } from '../errors.js';
 import { dsqName, taskLabel } from './chain.js';
 import type { EncodedModel } from './encode.js';

@@ -1,6 +1,6 @@
 // A policy's parameters in the model image.
 
-import { type BpfPolicy, policyParameters } from '../bpf/policy.js';
+import { type BpfPolicy, policyParameters } from '../bpf/runtime/policy.js';
 import { policyDomains } from '../config/placement.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { durationNs } from '../config/units.js';

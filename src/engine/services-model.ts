@@ -1,6 +1,6 @@
 // From resolved services to a model image: instances with their stages and queues, routes, network and client.
 
-import { bpfPolicyOf } from '../bpf/policy.js';
+import { bpfPolicyOf } from '../bpf/runtime/policy.js';
 import {
   NONE,
   type ResolvedExecution,

@@ -1,7 +1,7 @@
 // One run of the engine: the model goes in, slices are run, books are closed, the result comes out.
 
-import { placePolicy } from '../bpf/policy.js';
-import { exitMessage, failurePlace, violationError } from '../bpf/runtime.js';
+import { placePolicy } from '../bpf/runtime/policy.js';
+import { exitMessage, failurePlace, violationError } from '../bpf/runtime/runtime.js';
 import { AbortedError, EngineError, VtimeError } from '../errors.js';
 import * as abi from './abi.js';
 import { ArrivalFeed } from './arrival-feed.js';

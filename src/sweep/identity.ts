@@ -4,7 +4,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readObject } from '../bpf/runtime.js';
+import { readObject } from '../bpf/runtime/runtime.js';
 import { canonicalJson, configIdentity, isPath, renameFiles } from '../config/canonical.js';
 import { machineOf } from '../config/resolve.js';
 import type { Config, ResolvedConfig } from '../config/schema.js';

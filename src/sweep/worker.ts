@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
-import { adoptObject } from '../bpf/runtime.js';
+import { adoptObject } from '../bpf/runtime/runtime.js';
 import type { ResolvedConfig } from '../config/schema.js';
 import { encode } from '../engine/encode.js';
 import { adoptEngine } from '../engine/module.js';

@@ -1,7 +1,7 @@
 // BPF instructions from the text that disassemblers print (`r1 += r2`, `*(u32 *)(r10 - 4) = w1`, `if w0 s> 5 goto end`), so that
 // tests can be read. One instruction a line, `name:` starts a label, `;` begins a comment.
 
-import type { BpfFunction, BpfMap, BpfObject, Instruction, Target } from '../../src/bpf/program.js';
+import type { BpfFunction, BpfMap, BpfObject, Instruction, Target } from '../../src/bpf/object/program.js';
 
 const OPERATORS: Record<string, number> = {
   '+=': 0x00,

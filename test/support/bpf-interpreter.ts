@@ -1,7 +1,7 @@
 // An interpreter of BPF, one instruction at a time in BigInt arithmetic: the reference that translated code is compared with.
 // It shares no code with the translator; numbers of opcodes are those of Documentation/bpf/standardization/instruction-set.rst.
 
-import type { BpfObject, Instruction } from '../../src/bpf/program.js';
+import type { BpfObject, Instruction } from '../../src/bpf/object/program.js';
 
 export interface MachineOptions {
   readLow: number;

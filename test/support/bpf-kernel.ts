@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Kernel } from '../../src/bpf/kernel.js';
-import { linkAll } from '../../src/bpf/link.js';
-import { type OpenObject, openObject } from '../../src/bpf/open.js';
-import type { BpfFunction, BpfMap, BpfObject, Instruction } from '../../src/bpf/program.js';
-import type { LinkSettings } from '../../src/bpf/settings.js';
+import type { Kernel } from '../../src/bpf/object/kernel.js';
+import { linkAll } from '../../src/bpf/object/link.js';
+import { type OpenObject, openObject } from '../../src/bpf/object/open.js';
+import type { BpfFunction, BpfMap, BpfObject, Instruction } from '../../src/bpf/object/program.js';
+import type { LinkSettings } from '../../src/bpf/object/settings.js';
 
 const allBut = (...names: string[]) => ({ has: (name: string) => !names.includes(name) });
 

@@ -1,6 +1,6 @@
 // A small machine around translated code: one page of each kind of memory, helpers in JavaScript.
 
-import type { BpfObject } from '../../src/bpf/program.js';
+import type { BpfObject } from '../../src/bpf/object/program.js';
 import { type Translation, translate } from '../../src/bpf/wasm/translate.js';
 import { Endless, Interpreter, type MachineOptions, Violation } from './bpf-interpreter.js';
 

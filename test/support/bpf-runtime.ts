@@ -1,10 +1,10 @@
 // Programs given as text, run as the callbacks of a scheduler inside the engine. Map 0 of every object is its `.bss`, where
 // programs leave what a test looks at: `save(k)` stores r0 in its k-th word.
 
-import type { BpfPolicy } from '../../src/bpf/policy.js';
-import { policyParameters } from '../../src/bpf/policy.js';
-import type { BpfMap, BpfObject, BpfType } from '../../src/bpf/program.js';
-import { prepareLinked } from '../../src/bpf/runtime.js';
+import type { BpfMap, BpfObject, BpfType } from '../../src/bpf/object/program.js';
+import type { BpfPolicy } from '../../src/bpf/runtime/policy.js';
+import { policyParameters } from '../../src/bpf/runtime/policy.js';
+import { prepareLinked } from '../../src/bpf/runtime/runtime.js';
 import { configFrom } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
 import type { ConfigInput } from '../../src/config/schema.js';

@@ -2,7 +2,7 @@
 
 import * as abi from '../../engine/abi.js';
 import { dsqName } from '../../engine/chain.js';
-import { opName } from '../violation.js';
+import { opName } from '../runtime/violation.js';
 
 /** Milliseconds with nanoseconds behind the point. */
 const timeText = (ns: bigint): string => `${(Number(ns) / 1e6).toFixed(6).padStart(14)} ms`;

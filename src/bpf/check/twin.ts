@@ -4,8 +4,8 @@ import { describePolicies } from '../../config/schema/policy.js';
 import type { ConfigInput, ResolvedConfig } from '../../config/schema.js';
 import type { Draws } from '../../draws.js';
 import { twinOf } from '../loader-input.js';
-import { readObject } from '../runtime.js';
-import type { SettingValue } from '../settings.js';
+import type { SettingValue } from '../object/settings.js';
+import { readObject } from '../runtime/runtime.js';
 import type { Workload } from '../torture/scenario.js';
 
 export type PolicyInput = NonNullable<ConfigInput['policy']>;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { ResolvedConfig } from '../../config/schema.js';
 import { nearestName, VtimeError } from '../../errors.js';
 import { loaderInput } from '../loader-input.js';
-import { openObject } from '../open.js';
+import { openObject } from '../object/open.js';
 import { loaderRecords } from '../recording/records.js';
 import type { RecordingColumns, RecordingInfo } from '../recording/schema.js';
 import { TRACEPOINTS, tracepointRows } from '../recording/tracepoints.js';

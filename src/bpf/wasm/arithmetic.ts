@@ -21,7 +21,7 @@ import {
   BPF_XOR,
   classOf,
   instructionName,
-} from '../instruction.js';
+} from '../object/instruction.js';
 import { I32, I64 } from './encoder.js';
 import { op } from './opcodes.js';
 import { type Scope, WORD } from './scope.js';

@@ -21,8 +21,8 @@ import {
   classOf,
   instructionName,
   R10,
-} from '../instruction.js';
-import type { BpfFunction, Instruction } from '../program.js';
+} from '../object/instruction.js';
+import type { BpfFunction, Instruction } from '../object/program.js';
 import type { Terminator } from './controlflow.js';
 
 export interface Block {

@@ -1,7 +1,7 @@
 // Who calls whom: which functions have to be translated, and the limits on calls that the kernel's verifier sets.
 
-import { BPF_CALL, BPF_JMP, BPF_LD, BPF_X, classOf, R10 } from '../instruction.js';
-import type { BpfFunction, Instruction } from '../program.js';
+import { BPF_CALL, BPF_JMP, BPF_LD, BPF_X, classOf, R10 } from '../object/instruction.js';
+import type { BpfFunction, Instruction } from '../object/program.js';
 import { type Blocks, readBlocks, refuse } from './blocks.js';
 import { STACK_FRAMES } from './contract.js';
 

@@ -26,7 +26,7 @@ import {
   instructionName,
   MAY_GOTO_LOOPS,
   R10,
-} from '../instruction.js';
+} from '../object/instruction.js';
 import { translateArithmetic } from './arithmetic.js';
 import type { Block, Blocks } from './blocks.js';
 import {

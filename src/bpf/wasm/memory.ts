@@ -23,7 +23,7 @@ import {
   BPF_XOR,
   classOf,
   instructionName,
-} from '../instruction.js';
+} from '../object/instruction.js';
 import { NULL_BYTES, STACK_FRAME_BYTES, VIOLATION_LOAD, VIOLATION_STORE } from './contract.js';
 import { I64 } from './encoder.js';
 import { op } from './opcodes.js';

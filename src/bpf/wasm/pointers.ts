@@ -16,8 +16,8 @@ import {
   BPF_X,
   classOf,
   R10,
-} from '../instruction.js';
-import type { BpfFunction, Instruction } from '../program.js';
+} from '../object/instruction.js';
+import type { BpfFunction, Instruction } from '../object/program.js';
 import { type Block, written } from './blocks.js';
 import { NULL_BYTES } from './contract.js';
 import { type Flow, successors } from './controlflow.js';

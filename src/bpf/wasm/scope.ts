@@ -1,6 +1,6 @@
 // What translating one instruction needs to know of its function and module, and the pieces of code all of them share.
 
-import type { BpfFunction, BpfObject, Instruction } from '../program.js';
+import type { BpfFunction, BpfObject, Instruction } from '../object/program.js';
 import { refuse } from './blocks.js';
 import type { TranslateOptions } from './contract.js';
 import { Code, I32, I64, type ValueType } from './encoder.js';

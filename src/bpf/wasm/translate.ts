@@ -1,7 +1,7 @@
 // BPF to Wasm: a linked object becomes a module that shares the engine's memory and table. What module and engine agree on
 // is in contract.ts. Nothing is called from JavaScript once the module is instantiated.
 
-import type { BpfObject } from '../program.js';
+import type { BpfObject } from '../object/program.js';
 import { placeOf, refuse } from './blocks.js';
 import { type FunctionCalls, limitCalls, readCallGraph } from './calls.js';
 import type { Site, TranslateOptions, Translation } from './contract.js';

@@ -1,6 +1,6 @@
 // Enumerators of sched_ext in Linux 7.3, as its BTF has them: what CO-RE and the `__SCX_` constants of an object are set to.
 
-import type { Kernel } from './kernel.js';
+import type { Kernel } from '../object/kernel.js';
 
 export const ENUMS: Kernel['enums'] = {
   scx_enq_flags: {

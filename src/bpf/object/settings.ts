@@ -1,8 +1,8 @@
 // What a loader sets before it loads an object: global variables, array lengths, sizes of maps. Names and units are those
 // of the object; what example loaders always set has a default here.
 
-import { durationNs } from '../config/units.js';
-import { nearestName, VtimeError } from '../errors.js';
+import { durationNs } from '../../config/units.js';
+import { nearestName, VtimeError } from '../../errors.js';
 import type { Btf, BtfType } from './btf.js';
 import { ObjectError } from './bytes.js';
 import type { Kernel } from './kernel.js';

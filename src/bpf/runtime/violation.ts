@@ -1,8 +1,8 @@
 // What a BPF program did that the kernel's verifier would have refused, in words.
 
-import { SimulationError } from '../errors.js';
+import { SimulationError } from '../../errors.js';
+import * as contract from '../wasm/contract.js';
 import { OP_NUMBERS } from './supported.js';
-import * as contract from './wasm/contract.js';
 
 export interface ViolationNumbers {
   /** VIOLATION_ of src/bpf/wasm/contract.ts, from 64 on of assembly/bpf/context.ts. */

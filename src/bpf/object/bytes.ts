@@ -1,6 +1,6 @@
 // Bytes of an object file, read with every offset checked: objects come from anywhere.
 
-import { VtimeError } from '../errors.js';
+import { VtimeError } from '../../errors.js';
 
 /** A damaged or unusable object (exit code 2): the message names file, section and byte offset. */
 export class ObjectError extends VtimeError {

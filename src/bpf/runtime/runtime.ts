@@ -3,19 +3,19 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import * as abi from '../engine/abi.js';
-import type { EngineExports } from '../engine/module.js';
-import { EngineError, type SimulationError, VtimeError } from '../errors.js';
-import { ObjectError } from './bytes.js';
+import * as abi from '../../engine/abi.js';
+import type { EngineExports } from '../../engine/module.js';
+import { EngineError, type SimulationError, VtimeError } from '../../errors.js';
+import { ObjectError } from '../object/bytes.js';
+import { link } from '../object/link.js';
+import { type OpenObject, openObject } from '../object/open.js';
+import type { BpfObject, StructOps } from '../object/program.js';
+import type { LinkSettings } from '../object/settings.js';
+import { describeSite, type Translation, translate } from '../wasm/translate.js';
 import { kernelOf } from './kernel-types.js';
-import { link } from './link.js';
-import { type OpenObject, openObject } from './open.js';
-import type { BpfObject, StructOps } from './program.js';
 import { fillComms, fillRegion, layOut, type Region, withInnerMaps } from './region.js';
-import type { LinkSettings } from './settings.js';
 import { OP_NUMBERS, parametersOf } from './supported.js';
 import { describeViolation } from './violation.js';
-import { describeSite, type Translation, translate } from './wasm/translate.js';
 
 /** What decides how an object is linked. */
 export interface SchedulerSettings extends LinkSettings {

@@ -5,11 +5,11 @@
 //
 // What programs cannot write is what the engine relies on: a wild store breaks the program's own data only.
 
-import * as abi from '../engine/abi.js';
-import { ObjectError } from './bytes.js';
-import type { BpfMap, BpfObject } from './program.js';
+import * as abi from '../../engine/abi.js';
+import { ObjectError } from '../object/bytes.js';
+import type { BpfMap, BpfObject } from '../object/program.js';
+import { STACK_FRAME_BYTES, STACK_FRAMES } from '../wasm/contract.js';
 import { MAP_TYPE_NUMBERS } from './supported.js';
-import { STACK_FRAME_BYTES, STACK_FRAMES } from './wasm/contract.js';
 
 /** Callbacks can nest, each with a full stack of frames. */
 const STACK_BYTES = 32 * STACK_FRAMES * STACK_FRAME_BYTES;

@@ -1,8 +1,8 @@
 // The kernel that objects are linked against here: structs as the engine keeps them (assembly/kernel/task.ts and
 // assembly/bpf/), enumerators, and what it can be called with. A test compares the offsets with the engine's constants.
 
-import { BPF_TASK_EXTENSION } from '../engine/abi.js';
-import type { Kernel, KernelField, KernelStruct } from './kernel.js';
+import { BPF_TASK_EXTENSION } from '../../engine/abi.js';
+import type { Kernel, KernelField, KernelStruct } from '../object/kernel.js';
 import { ENUMS } from './kernel-enums.js';
 import { helpers, kfuncs, mapTypes, ops } from './supported.js';
 

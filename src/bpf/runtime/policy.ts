@@ -1,12 +1,12 @@
 // A config's BPF object as a policy: its settings, and the domains of objects that know groups of CPUs (gMap, cMap).
 
-import { policyDomains } from '../config/placement.js';
-import type { ResolvedConfig } from '../config/schema.js';
-import { durationNs } from '../config/units.js';
-import * as abi from '../engine/abi.js';
-import type { EngineExports } from '../engine/module.js';
-import { ObjectError } from './bytes.js';
-import type { OpenObject } from './open.js';
+import { policyDomains } from '../../config/placement.js';
+import type { ResolvedConfig } from '../../config/schema.js';
+import { durationNs } from '../../config/units.js';
+import * as abi from '../../engine/abi.js';
+import type { EngineExports } from '../../engine/module.js';
+import { ObjectError } from '../object/bytes.js';
+import type { OpenObject } from '../object/open.js';
 import { type ObjectFile, placeScheduler, prepareScheduler, readObject, type Scheduler } from './runtime.js';
 
 /** Maps from group number to group { u64 cores[]; u64 slice_ns }, and from cgroup id to u32 group number. */
