@@ -21,6 +21,7 @@ import { regionSet } from './region';
 import { CALL_SITE, OPS_SLOTS } from './state';
 
 export * from './cpumask';
+export * from './cpus';
 export * from './dsqiter';
 export * from './helpers';
 export * from './kfuncs';
