@@ -1,11 +1,18 @@
 // Loads on the command line, and runs of services from it.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { convert } from '../src/services/convert.js';
 import { loadServices } from '../src/services/load.js';
 import { planRuns } from '../src/services/run/cells.js';
 import { parseLoads } from '../src/services/run/loads.js';
 import { commandLine } from './support/command-line.js';
+
+const root = mkdtempSync(join(tmpdir(), 'vtime-loads-'));
+process.on('exit', () => rmSync(root, { recursive: true, force: true }));
 
 test('single loads, lists and ranges, whose end is always one of them', () => {
   assert.equal(parseLoads('80k', '--qps'), [80_000]);
@@ -123,6 +130,44 @@ test('mistakes of the command line', async () => {
     assert.is(exitCode, 2, args.join(' '));
     assert.match(stderr, message);
   }
+});
+
+test('reports that can not be written are told before anything runs', async () => {
+  const cases: [string, RegExp][] = [
+    [root, /cannot write: EISDIR; expected the path of a file/],
+    [join(root, 'folder/'), /folder\/: cannot write: EISDIR/],
+    ['package.json/report.html', /package\.json\/report\.html: cannot write: ENOTDIR/],
+  ];
+  for (const [out, message] of cases) {
+    for (const command of [['run', '--requests', '1'], ['convert'], ['graph']]) {
+      const ran = await commandLine('services', ...command, 'data/uqsim/derived/nginx_1', '-o', out);
+      assert.is(ran.exitCode, 2, `${command[0]} -o ${out}`);
+      assert.match(ran.stderr, message);
+      assert.is(ran.stdout, '');
+    }
+  }
+});
+
+test('paths in a services file are relative to its folder', () => {
+  const file = join(root, 'model.yaml');
+  writeFileSync(
+    file,
+    `${convert('data/uqsim/derived/nginx_1')}
+mode: scheduled
+scheduled: {policy: {object: my.bpf.o}, profile: my.json}
+reference: {file: measured.json, key: k}
+`,
+  );
+  const { scheduled, reference } = loadServices(file);
+  const seen = [
+    scheduled!.profile,
+    'object' in scheduled!.policy && scheduled!.policy.object,
+    reference!.file,
+  ];
+  assert.equal(
+    seen.map(String).map((path) => resolve(path)),
+    [join(root, 'my.json'), join(root, 'my.bpf.o'), join(root, 'measured.json')],
+  );
 });
 
 test.run();

@@ -1,12 +1,12 @@
 // vtime bpf check: an object against the native policy that it should do the same as.
 
-import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { parse, stringify } from 'yaml';
 import { type CheckResult, type CheckRound, checkObject } from '../bpf/check/check.js';
 import type { PolicyInput } from '../bpf/check/twin.js';
 import { VtimeError } from '../errors.js';
 import { rodataOption } from './bpf.js';
+import { checkOutput, writeOutput } from './output.js';
 import { interruptible, number } from './shared.js';
 
 interface Options {
@@ -81,6 +81,7 @@ function text({ rounds, callbacks, found }: CheckResult, against: string): strin
 
 async function check(object: string, options: Options): Promise<void> {
   const { against, callbacks, seed, cpus, rodata, out, json, quiet } = options;
+  if (out !== undefined) checkOutput(out);
   const result = await interruptible((signal) =>
     checkObject(object, {
       against: policyOf(against),
@@ -95,7 +96,7 @@ async function check(object: string, options: Options): Promise<void> {
     }),
   );
   if (out !== undefined && result.found !== undefined) {
-    writeFileSync(out, stringify(result.found.object));
+    writeOutput(out, stringify(result.found.object));
   }
   process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : text(result, against));
   if (result.found !== undefined) process.exitCode = 1;

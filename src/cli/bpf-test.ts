@@ -1,7 +1,6 @@
 // vtime bpf test: random workloads that try to break a scheduler, and the smallest one for each thing that is found.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { parse } from 'yaml';
 import type { Policy } from '../bpf/torture/judge.js';
@@ -9,6 +8,7 @@ import { findingConfig, junit } from '../bpf/torture/report.js';
 import { type Round, torture } from '../bpf/torture/suite.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from './output.js';
 import { collecting, interruptible } from './shared.js';
 
 interface Options {
@@ -59,18 +59,6 @@ function settings(text: string): Record<string, unknown> {
   throw new VtimeError('usage', `--policy is "${text}"`, { value: text, expected });
 }
 
-/** Writes a file that the user named, its folder included. */
-function writeNamed(file: string, text: string): void {
-  try {
-    mkdirSync(dirname(resolve(file)), { recursive: true });
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new VtimeError('output_unwritable', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
-      file,
-    });
-  }
-}
-
 /** How the same suite is run again. */
 function commandLine(object: string, options: Options): string {
   const { seed, rounds, cpus, stall, kernel, domains, rodata = {}, policy } = options;
@@ -93,6 +81,8 @@ function roundLine({ round, name, finding, unfair }: Round): string {
 async function test(object: string, options: Options): Promise<void> {
   const { seed, rounds: count, cpus, stall, kernel, domains, rodata, out, json, quiet } = options;
   const stall_ms = stallMs(stall);
+  checkOutput(join(out, 'round-1.yaml'));
+  if (options.junit !== undefined) checkOutput(options.junit);
   const given = {
     ...options.policy,
     ...(domains === undefined ? {} : { domains }),
@@ -109,7 +99,7 @@ async function test(object: string, options: Options): Promise<void> {
     if (round.smallest !== undefined) {
       const file = join(out, `round-${round.round}.yaml`);
       const beside = policyOf(relative(resolve(out), resolve(object)));
-      writeNamed(file, findingConfig(round, beside, origin));
+      writeOutput(file, findingConfig(round, beside, origin));
       files.set(round.round, file);
     }
     if (json) return;
@@ -124,7 +114,7 @@ async function test(object: string, options: Options): Promise<void> {
   });
 
   const found = rounds.filter(({ finding }) => finding !== undefined);
-  if (options.junit !== undefined) writeNamed(options.junit, junit(rounds, basename(object), files));
+  if (options.junit !== undefined) writeOutput(options.junit, junit(rounds, basename(object), files));
   if (json) {
     const listed = rounds.map((round) => ({ ...round, config: files.get(round.round) }));
     process.stdout.write(

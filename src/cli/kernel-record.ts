@@ -1,14 +1,13 @@
 // vtime kernel record: the workload of a config in a real kernel in a virtual machine, and what its scheduler decided.
 
 import { createHash } from 'node:crypto';
-import { accessSync, constants, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { recordingToArrow } from '../bpf/recording/file.js';
 import { METRONOMES_HZ, recordKernel } from '../bpf/vm/record.js';
 import { resolveConfig } from '../config/resolve.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from './output.js';
 import { assignment, type ConfigOptions, configWith, interruptible, number } from './shared.js';
 
 interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {
@@ -55,22 +54,6 @@ function metronomeOf(text: string | undefined): { metronome_hz?: number } {
   });
 }
 
-/** A path that can't be written is told before the minutes that a boot takes. */
-function checkFolder(path: string): void {
-  try {
-    accessSync(dirname(path), constants.W_OK);
-  } catch (error) {
-    unwritable(path, error);
-  }
-}
-
-function unwritable(path: string, error: unknown): never {
-  throw new VtimeError('recording_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
-    file: path,
-    expected: 'a path in a writable folder',
-  });
-}
-
 function milliseconds(timeout: string): number {
   try {
     return Number(durationNs(timeout) / 1_000_000n);
@@ -82,25 +65,13 @@ function milliseconds(timeout: string): number {
   }
 }
 
-/** Writes the whole file or nothing. */
-function keep(path: string, bytes: Uint8Array): void {
-  const draft = `${path}.${process.pid}.tmp`;
-  try {
-    writeFileSync(draft, bytes);
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    unwritable(path, error);
-  }
-}
-
 async function record(file: string, options: RecordCommandOptions): Promise<void> {
   const { scheduler, cpus, out, rodata = [], fast, timeout, metronome, seed, set, quiet } = options;
   const given: ConfigOptions = { set: { ...set, ...machineOf(cpus) }, ...(seed !== undefined && { seed }) };
   const config = resolveConfig(configWith(file, given));
   const loaderLines = rodata.map(loaderLine);
   const timeout_ms = milliseconds(timeout);
-  checkFolder(out);
+  checkOutput(out);
   const say = (text: string) => {
     if (!quiet) process.stderr.write(`${text}\n`);
   };
@@ -118,7 +89,7 @@ async function record(file: string, options: RecordCommandOptions): Promise<void
     }),
   );
   const arrow = recordingToArrow(recording);
-  keep(out, out.endsWith('.gz') ? recordingToArrow(recording, true) : arrow);
+  writeOutput(out, out.endsWith('.gz') ? recordingToArrow(recording, true) : arrow);
   const { kernel, tasks, outcome, duration_ns } = recording.info;
   process.stdout.write(
     `${out}: ${number(recording.length)} events of ${tasks.length} tasks, kernel ${kernel}, ${outcome} after ` +

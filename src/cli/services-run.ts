@@ -1,6 +1,5 @@
 // vtime services run: a model under one load or many.
 
-import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
 import { loadServices } from '../services/load.js';
@@ -12,6 +11,7 @@ import { runJson } from '../services/run/json.js';
 import { parseLoads } from '../services/run/loads.js';
 import { runText } from '../services/run/terminal.js';
 import type { Services } from '../services/schema.js';
+import { checkOutput, writeOutput } from './output.js';
 import { progressBar } from './progress.js';
 import { interruptible, type OutputOptions, table, workersOption } from './shared.js';
 
@@ -57,6 +57,7 @@ async function run(path: string, options: ServicesRunOptions): Promise<void> {
       expected: 'one of them',
     });
   }
+  if (out !== undefined) checkOutput(out);
   const services = loadServices(path);
   const reference = referenceOf(given, services.reference);
   const bar = progressBar(quiet);
@@ -77,7 +78,7 @@ async function run(path: string, options: ServicesRunOptions): Promise<void> {
   if (!json && rows.length > 0)
     process.stdout.write(`\nbeside the reference\n${table([COMPARISON_HEADER, ...rows])}`);
   if (out !== undefined) {
-    writeFileSync(out, await servicesReport(plan, summary, reference));
+    writeOutput(out, await servicesReport(plan, summary, reference));
     if (!quiet) process.stderr.write(`${out}\n`);
   }
   const failed = summary.points.some(

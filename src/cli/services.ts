@@ -1,6 +1,6 @@
 // vtime services run | check | convert | graph | profile import | schema
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { pathText } from '../config/mistakes.js';
 import { VtimeError } from '../errors.js';
@@ -12,6 +12,7 @@ import { checkPath, loadServices } from '../services/load.js';
 import { importProfiles } from '../services/profile/import.js';
 import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
+import { writeOutput } from './output.js';
 import { servicesRunCommand } from './services-run.js';
 
 const MODEL = 'services file in YAML or JSON, or a folder of µqSim';
@@ -65,7 +66,7 @@ function check(paths: string[], options: CheckOptions): void {
 function convertTo(path: string, options: { out?: string }): void {
   const text = convert(path);
   if (options.out === undefined) process.stdout.write(text);
-  else writeFileSync(options.out, text);
+  else writeOutput(options.out, text);
 }
 
 function graph(path: string, options: { out?: string; service?: string }): void {
@@ -74,7 +75,7 @@ function graph(path: string, options: { out?: string; service?: string }): void 
   const svg =
     service === undefined ? servicesGraph(services) : stagesGraph(services, modelNamed(services, service));
   if (out === undefined) process.stdout.write(`${svg}\n`);
-  else writeFileSync(out, `${svg}\n`);
+  else writeOutput(out, `${svg}\n`);
 }
 
 interface ProfileOptions {
@@ -88,7 +89,7 @@ interface ProfileOptions {
 async function importProfile(files: string[], { out, ...setting }: ProfileOptions): Promise<void> {
   const text = servicesYaml({ profiles: await importProfiles(files, setting) });
   if (out === undefined) process.stdout.write(text);
-  else writeFileSync(out, text);
+  else writeOutput(out, text);
 }
 
 function profileCommand(): Command {

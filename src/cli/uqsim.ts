@@ -1,11 +1,11 @@
 // vtime uqsim: the experiments of the µqSim paper, here and now.
 
-import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { nearestName, VtimeError } from '../errors.js';
 import { Context } from '../uqsim/experiment.js';
 import { EXPERIMENTS } from '../uqsim/index.js';
 import { experimentsHtml, type Finished, verdictText } from '../uqsim/report.js';
+import { checkOutput, writeOutput } from './output.js';
 import { progressBar } from './progress.js';
 import { interruptible, type OutputOptions, workersOption } from './shared.js';
 
@@ -34,6 +34,7 @@ function chosen(only: string | undefined) {
 async function uqsim(options: UqsimOptions): Promise<void> {
   const { quick = false, workers, json, quiet, out } = options;
   const experiments = chosen(options.only);
+  if (out !== undefined) checkOutput(out);
   const bar = progressBar(quiet);
   const finished: Finished[] = [];
   let requests = 0;
@@ -73,7 +74,7 @@ async function uqsim(options: UqsimOptions): Promise<void> {
     );
   }
   if (out !== undefined) {
-    writeFileSync(out, experimentsHtml(finished, quick, requests));
+    writeOutput(out, experimentsHtml(finished, quick, requests));
     if (!quiet) process.stderr.write(`${out}\n`);
   }
   if (refuted > 0) process.exitCode = 1;

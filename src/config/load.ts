@@ -93,14 +93,15 @@ export function configFrom(value: unknown): Config {
 export function parseConfig(text: string, source: Source = {}): Config {
   const { value, locate } = parseYaml(text, source);
   const config = validated(value, locate);
-  const folder = source.file === undefined ? '' : dirname(source.file);
-  const placed = renameFiles(config, (path) => (isAbsolute(path) ? path : besides(folder, path)));
+  const placed = renameFiles(config, (path) => besides(source, path));
   rememberPlaces(placed, locate);
   return placed;
 }
 
-/** `path` seen from the working directory. */
-function besides(folder: string, path: string): string {
+/** `path`, which the source names, seen from the working directory. */
+export function besides({ file }: Source, path: string): string {
+  const folder = file === undefined ? '' : dirname(file);
+  if (isAbsolute(path)) return path;
   return isAbsolute(folder) ? relative('', resolve(folder, path)) || path : join(folder, path);
 }
 

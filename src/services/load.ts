@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { parseYaml, type Source } from '../config/load.js';
+import { isPath } from '../config/canonical.js';
+import { besides, parseYaml, type Source } from '../config/load.js';
 import { ConfigError, type Locate, mistakesOf, type Path, rememberPlaces } from '../config/mistakes.js';
 import { VtimeError } from '../errors.js';
 import { checkServices } from './check/index.js';
@@ -34,8 +35,18 @@ function parsed(text: string, source: Source): Parsed {
     const { list } = mistakesOf(result.error, value);
     return { findings: list.map(({ path, message }) => placed(path, message)), locate };
   }
+  placeFiles(result.data, source);
   rememberPlaces(result.data, locate);
   return { services: result.data, findings: [], locate };
+}
+
+/** Paths in a file are relative to its folder, as in a config. */
+function placeFiles({ scheduled, reference }: Services, source: Source): void {
+  if (reference !== undefined) reference.file = besides(source, reference.file);
+  if (scheduled === undefined) return;
+  const { policy, profile } = scheduled;
+  if (policy.name === 'bpf') policy.object = besides(source, policy.object);
+  if (profile !== undefined && isPath(profile)) scheduled.profile = besides(source, profile);
 }
 
 function textOf(file: string): string {
