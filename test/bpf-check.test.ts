@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
 import { type CheckOptions, checkObject } from '../src/bpf/check/check.js';
 import { openObject } from '../src/bpf/object/open.js';
+import { AbortedError } from '../src/errors.js';
 
 const CALLBACKS = 10_000;
 const OBJECTS = 'bpf/objects';
@@ -118,10 +119,28 @@ test('vtime bpf check refuses what makes no sense, exit code 2', () => {
     return stderr;
   };
   assert.match(refused('--against', 'domain'), /did you mean "domains"/);
+  assert.match(refused('--against', 'eevdf'), /no callbacks to compare with/);
   assert.match(refused('--against', 'domains:7', '--cpus', '4'), /no machine of at most 4 CPUs/);
   assert.match(refused('--against', '{name: domains'), /--against/);
   assert.match(refused('--against', 'domains', '--callbacks', 'many'), /a number like 200k or 1M/);
   assert.match(refused('--against', 'domains', '--rodata', 'slice_ms=3'), /slice_ns/);
+});
+
+test('a signal ends the check between comparisons, however short they are', async () => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 1);
+  try {
+    await checkObject(`${OBJECTS}/vtime.bpf.o`, {
+      against: 'global-vtime',
+      callbacks: 1e9,
+      seed: 1,
+      max_cpus: 4,
+      signal: controller.signal,
+    });
+    assert.unreachable();
+  } catch (error) {
+    assert.instance(error, AbortedError);
+  }
 });
 
 test.run();

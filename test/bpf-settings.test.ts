@@ -77,7 +77,7 @@ test('maps of maps get inner maps of their own', () => {
 });
 
 test('unknown names are refused and near ones suggested', () => {
-  assert.match(refusal({ rodata: { slice_n: 1 } }), /there is no variable slice_n.*did you mean slice_ns/);
+  assert.match(refusal({ rodata: { slice_n: 1 } }), /there is no variable slice_n.*perhaps slice_ns/);
   assert.match(
     refusal({ maps: { stats: { max_entries: 1 } } }),
     /there is no map stats.*did you mean states/,

@@ -34,6 +34,8 @@ test('what is no load says so', () => {
     '5:1',
     '3k..1k:1k',
     '1..2..3:1',
+    '0.0000001',
+    '99999999999999999999k',
     '1..1M:1',
     '1kk',
   ]) {
@@ -121,8 +123,10 @@ test('mistakes of the command line', async () => {
     [['--qps', 'many'], /--qps: "many" is no load/],
     [['--qps', '1k', '--clients', '5'], /a loop is open or closed/],
     [['--connections', '0'], /--connections is "0"; expected a whole number of at least 1/],
-    [['--duration', '3'], /--duration: 3 has no unit|"3" has no unit/],
-    [['--warmup', 'soon'], /"soon" is not a time|mser-5/],
+    [['--duration', '3'], /run\.duration: --duration: "3" has no unit/],
+    [['--qps', '1k', '--duration', '3'], /run\.duration: --duration: "3" has no unit/],
+    [['--connections', '2000000'], /client\.connections: --connections: expected a whole number/],
+    [['--warmup', 'soon'], /run\.warmup: --warmup: "soon" is not a time|mser-5/],
     [['--scheduler', 'eevfd'], /unknown policy "eevfd"; did you mean "eevdf"\?/],
   ];
   for (const [args, message] of cases) {

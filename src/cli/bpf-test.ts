@@ -9,7 +9,7 @@ import { type Round, torture } from '../bpf/torture/suite.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { checkOutput, writeOutput } from './output.js';
-import { collecting, interruptible } from './shared.js';
+import { collecting, interruptible, ofOption } from './shared.js';
 
 interface Options {
   seed: number;
@@ -38,7 +38,7 @@ function whole(option: string, low: number, high: number) {
 }
 
 function stallMs(text: string): number {
-  const ms = Number(durationNs(text)) / 1e6;
+  const ms = Number(ofOption('--stall', () => durationNs(text))) / 1e6;
   if (ms >= 500 && ms <= 60_000) return Math.round(ms);
   throw new VtimeError('usage', `--stall is "${text}"`, {
     value: text,

@@ -13,6 +13,7 @@ import { consistentLimit, consistentShare, replayText, unexplainedCount } from '
 import type { ReplayResult } from '../bpf/replay/verdicts.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import { ofOption } from './shared.js';
 
 interface Options {
   limit?: string;
@@ -55,7 +56,7 @@ function shares(results: readonly Checked[], given: number | undefined) {
 
 /** Run lengths and wake-up latencies of recording and simulation, each running freely. */
 async function compareDistributions(files: string[], { quantum, json }: Options): Promise<void> {
-  const quantum_ns = Number(durationNs(quantum));
+  const quantum_ns = Number(ofOption('--quantum', () => durationNs(quantum)));
   const rows: { file: string; scheduler: string; comparisons: Comparison[] }[] = [];
   for (const file of files) {
     const recording = readRecording(file);

@@ -169,6 +169,16 @@ export function configWith(file: string, options: ConfigOptions): Config {
   return changed;
 }
 
+/** A value that an option is read into; a mistake names the option. */
+export function ofOption<Value>(option: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof VtimeError) throw new VtimeError('usage', `${option}: ${error.what}`, error.place);
+    throw error;
+  }
+}
+
 /** Says what `seed: random` drew. */
 export function sayDrawnSeed(given: Config, drawn: number, { quiet }: OutputOptions): void {
   if (given.seed === 'random' && !quiet) process.stderr.write(`seed: ${drawn} (drawn)\n`);

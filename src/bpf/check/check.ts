@@ -5,6 +5,7 @@ import { configFrom } from '../../config/load.js';
 import { machineOf, resolveConfig } from '../../config/resolve.js';
 import type { ConfigInput } from '../../config/schema.js';
 import { Draws } from '../../draws.js';
+import { takeTurn } from '../../engine/simulation.js';
 import { VtimeError } from '../../errors.js';
 import type { SettingValue } from '../object/settings.js';
 import { readObject } from '../runtime/runtime.js';
@@ -62,7 +63,13 @@ interface Pair {
  * the object, the policy and the settings; those of the schedulers are compared like everything they do.
  */
 export async function checkObject(object: string, options: CheckOptions): Promise<CheckResult> {
-  const { seed, max_cpus, signal } = options;
+  const { against, seed, max_cpus, signal } = options;
+  if (against === 'eevdf' || (typeof against === 'object' && 'name' in against && against.name === 'eevdf')) {
+    throw new VtimeError('usage', 'eevdf is the fair class, which has no callbacks to compare with', {
+      value: against,
+      expected: 'a policy under sched_ext, like global-vtime',
+    });
+  }
   let callbacks = 0;
   let skipped = 0;
   for (let number = 1; ; number++) {
@@ -113,7 +120,12 @@ function pair(
   };
 }
 
-function compare({ native, object, ignore_user_queues }: Pair, signal?: AbortSignal): Promise<Comparison> {
+async function compare(
+  { native, object, ignore_user_queues }: Pair,
+  signal?: AbortSignal,
+): Promise<Comparison> {
+  // Short comparisons end before their first turn.
+  await takeTurn(0, signal);
   const [left, right] = [native, object].map((config) => resolveConfig(configFrom(config)));
   return compareRuns(left, right, {
     ignore_user_queues,

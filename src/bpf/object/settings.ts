@@ -248,7 +248,7 @@ class Settler {
     throw new ObjectError('bpf_setting', `there is no ${what}`, {
       file: this.object.file,
       value: name,
-      expected: near === undefined ? `one of ${list}` : `did you mean ${near}?`,
+      expected: near === undefined ? `one of ${list}` : `perhaps ${near}`,
     });
   }
 

@@ -50,13 +50,22 @@ export interface RunPlan {
 /** Requests per run where nothing says how long it takes. */
 const DEFAULT_REQUESTS = 100_000;
 
+/** Options that say one field, by its path. */
+const OPTIONS: Record<string, string> = {
+  seed: '--seed',
+  'client.connections': '--connections',
+  'run.duration': '--duration',
+  'run.warmup': '--warmup',
+  'run.replications': '--replications',
+};
+
 /** A checked copy of the model with the changes of one point. */
 function changed(services: Services, change: Record<string, unknown>, origin: string): Services {
   const value = { ...services, ...change };
   const parsed = servicesSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [{ path, message }] = mistakesOf(parsed.error, value).list;
-  throw new VtimeError('usage', `${origin}: ${message}`, { path: text(path) });
+  throw new VtimeError('usage', `${OPTIONS[text(path)] ?? origin}: ${message}`, { path: text(path) });
 }
 const text = (path: Path) => path.join('.');
 

@@ -4,6 +4,9 @@ import { VtimeError } from '../../errors.js';
 
 const NUMBER = /^(\d+(?:\.\d+)?)([kM]?)$/;
 const MAX_LOADS = 1000;
+/** Times between requests are whole nanoseconds, and runs end before 2^63 of them. */
+const MIN_LOAD = 0.001;
+const MAX_LOAD = 1_000_000_000;
 
 const EXPECTED = 'loads like 80k, 1k,2k,5k or 10k..100k:10k';
 
@@ -11,11 +14,15 @@ function numberOf(text: string, option: string): number {
   const match = NUMBER.exec(text.trim());
   const value =
     match === null ? 0 : Number(match[1]) * (match[2] === 'k' ? 1000 : match[2] === 'M' ? 1e6 : 1);
-  if (value > 0) return value;
-  throw new VtimeError('usage', `${option}: "${text.trim()}" is no load`, {
-    value: text,
-    expected: EXPECTED,
-  });
+  if (value >= MIN_LOAD && value <= MAX_LOAD) return value;
+  throw new VtimeError(
+    'usage',
+    `${option}: "${text.trim()}" is no load${match !== null && value > 0 ? ` from ${MIN_LOAD} to ${MAX_LOAD}` : ''}`,
+    {
+      value: text,
+      expected: EXPECTED,
+    },
+  );
 }
 
 /** "1k,2k" and "10k..100k:10k": from the first by steps up to the last, which is always one of them. Ascending, each once. */
