@@ -83,7 +83,7 @@ const REFUSED: [string, string[], RegExp][] = [
   [
     'no such variable',
     ['--scheduler', DOMAINS, '--rodata', 'slise_ns=3ms'],
-    /slise_ns.*did you mean slice_ns\?/s,
+    /slise_ns.*perhaps slice_ns/s,
   ],
   ['a value that it cannot be', ['--scheduler', DOMAINS, '--rodata', 'steal=7'], /steal/],
   ['a variable of a native policy', ['--scheduler', 'domains', '--rodata', 'slice_ns=3ms'], /no BPF object/],
