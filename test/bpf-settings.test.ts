@@ -78,10 +78,7 @@ test('maps of maps get inner maps of their own', () => {
 
 test('unknown names are refused and near ones suggested', () => {
   assert.match(refusal({ rodata: { slice_n: 1 } }), /there is no variable slice_n.*perhaps slice_ns/);
-  assert.match(
-    refusal({ maps: { stats: { max_entries: 1 } } }),
-    /there is no map stats.*perhaps states/,
-  );
+  assert.match(refusal({ maps: { stats: { max_entries: 1 } } }), /there is no map stats.*perhaps states/);
   assert.match(refusal({ arrays: { per_cp: 1 } }), /there is no array per_cp.*perhaps per_cpu/);
   assert.match(refusal({ rodata: { 'pairs[0].c': 1 } }), /expected .*\.a, \.b/);
 });

@@ -80,11 +80,7 @@ test('--scheduler names an object, --rodata its variables', async () => {
 });
 
 const REFUSED: [string, string[], RegExp][] = [
-  [
-    'no such variable',
-    ['--scheduler', DOMAINS, '--rodata', 'slise_ns=3ms'],
-    /slise_ns.*perhaps slice_ns/s,
-  ],
+  ['no such variable', ['--scheduler', DOMAINS, '--rodata', 'slise_ns=3ms'], /slise_ns.*perhaps slice_ns/s],
   ['a value that it cannot be', ['--scheduler', DOMAINS, '--rodata', 'steal=7'], /steal/],
   ['a variable of a native policy', ['--scheduler', 'domains', '--rodata', 'slice_ns=3ms'], /no BPF object/],
   ['no file', ['--scheduler', join(folder, 'none.bpf.o')], /none\.bpf\.o: cannot read: ENOENT/],

@@ -29,6 +29,7 @@ test('top level: unknown keys suggest the near name', () => {
     '1:7 seed: expected a whole number from 0 to 9007199254740991, got 100000000000000000000',
   );
   refuses('seed: 1e400', '1:7 seed: expected a whole number of at least 0 or "random", got Infinity');
+  assert.equal(mistakesIn('x'.repeat(1000)), [`c.yaml:1:1: expected a mapping, got "${'x'.repeat(60)}"…`]);
   refuses('name: 7', '1:7 name: expected a text, got 7');
   refuses(
     'zzz: 1',

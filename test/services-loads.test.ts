@@ -152,6 +152,17 @@ test('reports that can not be written are told before anything runs', async () =
   }
 });
 
+test('a run that ends before the replies says so', async () => {
+  const file = join(root, 'slow.yaml');
+  writeFileSync(file, convert('data/uqsim/derived/nginx_1').replace(/latency: \w+/, 'latency: 1000h'));
+  const ran = await commandLine('services', 'run', file, '--qps', '1k', '--requests', '100');
+  assert.is(ran.exitCode, 0, ran.stderr);
+  const [, without, all] = /1,000\/s: (\d+) of (\d+) requests had no reply when the run ended/.exec(
+    ran.stdout,
+  )!;
+  assert.is(without, all);
+});
+
 test('paths in a services file are relative to its folder', () => {
   const file = join(root, 'model.yaml');
   writeFileSync(

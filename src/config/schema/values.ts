@@ -6,10 +6,16 @@ import { nearestName, VtimeError } from '../../errors.js';
 import * as units from '../units.js';
 
 /** How the value of an issue reads in a message. */
+/** Of a text that a message quotes: a wrong file can be one long text. */
+const SHOWN_CHARACTERS = 60;
+
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';
+  if (typeof value === 'string' && value.length > SHOWN_CHARACTERS) {
+    return `${JSON.stringify(value.slice(0, SHOWN_CHARACTERS))}…`;
+  }
   // JSON has no infinity, which a number like 1e400 reads as.
   return typeof value === 'number' ? String(value) : JSON.stringify(value);
 }

@@ -94,11 +94,27 @@ function warmupNotes(points: readonly PointSummary[]): string[] {
   ];
 }
 
-/** Power management, timeouts, connections that were waited for, deadlocks. */
+/** Requests under way when a run ends are told beyond this share. */
+const UNANSWERED_SHARE = 0.01;
+
+/** Requests without a reply, power management, timeouts, connections that were waited for, deadlocks. */
 export function pointNotes(point: PointSummary): string[] {
-  const { timeouts_per_request, attempts_per_request, given_up_share, waits, deadlock, power } = point;
+  const {
+    arrived,
+    completed,
+    timeouts_per_request,
+    attempts_per_request,
+    given_up_share,
+    waits,
+    deadlock,
+    power,
+  } = point;
   const at = loadText(point);
+  const unanswered = arrived - completed;
   return [
+    ...(timeouts_per_request === 0 && unanswered > UNANSWERED_SHARE * arrived
+      ? [`${at}: ${fixed(unanswered, 0)} of ${fixed(arrived, 0)} requests had no reply when the run ended`]
+      : []),
     ...(power === undefined
       ? []
       : [
