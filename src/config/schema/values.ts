@@ -5,10 +5,10 @@ import * as z from 'zod';
 import { nearestName, VtimeError } from '../../errors.js';
 import * as units from '../units.js';
 
-/** How the value of an issue reads in a message. */
 /** Of a text that a message quotes: a wrong file can be one long text. */
 const SHOWN_CHARACTERS = 60;
 
+/** How the value of an issue reads in a message. */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
