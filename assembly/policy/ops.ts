@@ -13,6 +13,7 @@ import {
   BPF_OP_STOPPING,
   BPF_OP_TICK,
   DECISION_SELECTED,
+  DECISIONS_COMPARED,
   POLICY_BPF,
   POLICY_CENTRAL,
   POLICY_DOMAINS,
@@ -21,12 +22,14 @@ import {
   POLICY_GLOBAL_FIFO,
   POLICY_GLOBAL_VTIME,
   POLICY_NEST,
+  POLICY_NONE,
   POLICY_PERCPU_FIFO,
   POLICY_PROCESSOR_SHARING,
   POLICY_SERVICE_ORDER,
   POLICY_SFS,
   POLICY_SHORTEST_REMAINING,
   POLICY_WEIGHTED_VTIME,
+  P_DECISIONS,
   P_POLICY,
 } from '../abi';
 import { EXIT_ERROR_STALL, EXIT_UNREG } from '../bpf/message';
@@ -51,6 +54,8 @@ import * as sfs from './sfs';
 import * as weightedVtime from './weighted_vtime';
 
 let policy: u32 = 0;
+/** The policy, if it is one of the two of large sweeps and nobody compares callbacks: they are asked for first, and for nothing else. */
+let fast: u32 = POLICY_NONE;
 
 /** ops.init() */
 export function opsInit(): void {
@@ -59,6 +64,8 @@ export function opsInit(): void {
   // global-vtime is weighted vtime over one domain of all CPUs.
   if (policy == POLICY_GLOBAL_VTIME) policy = POLICY_WEIGHTED_VTIME;
   if (policy == POLICY_SHORTEST_REMAINING) policy = POLICY_SERVICE_ORDER;
+  const isFast = policy == POLICY_DOMAINS || policy == POLICY_WEIGHTED_VTIME;
+  fast = isFast && param(P_DECISIONS) != DECISIONS_COMPARED ? policy : POLICY_NONE;
   switch (policy) {
     case POLICY_DOMAINS: domains.init(); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.init(); break;
@@ -83,22 +90,18 @@ export function opsHasSelectCpu(): bool {
 // @ts-ignore: decorator
 @inline
 export function opsSelectCpu(t: u32, prev: u32, flags: u32): u32 {
+  if (fast == POLICY_DOMAINS) return domains.selectCpu(t, prev);
+  if (fast == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
   noteCallback(BPF_OP_SELECT_CPU, prev, t);
-  const cpu = selectedCpu(t, prev, flags);
+  const cpu = selectCpu(t, prev, flags);
   if (comparing) recordDetail(DECISION_SELECTED, t, cpu);
   return cpu;
 }
 
-// @ts-ignore: decorator
-@inline
-function selectedCpu(t: u32, prev: u32, flags: u32): u32 {
-  if (policy == POLICY_DOMAINS) return domains.selectCpu(t, prev);
-  if (policy == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
-  return selectCpu(t, prev, flags);
-}
-
 function selectCpu(t: u32, prev: u32, flags: u32): u32 {
   switch (policy) {
+    case POLICY_DOMAINS: return domains.selectCpu(t, prev);
+    case POLICY_WEIGHTED_VTIME: return weightedVtime.selectCpu(t, prev);
     case POLICY_BPF: return bpf.selectCpu(t, prev, flags);
     case POLICY_GLOBAL_FIFO: return globalFifo.selectCpu(t, prev);
     case POLICY_DOMAINS_AS_CODED: return domainsAsCoded.selectCpu(t, prev);
@@ -115,14 +118,16 @@ function selectCpu(t: u32, prev: u32, flags: u32): u32 {
 // @ts-ignore: decorator
 @inline
 export function opsEnqueue(t: u32, flags: u32): void {
-  noteCallback(BPF_OP_ENQUEUE, load<u32>(t, TASK_CPU), t);
-  if (policy == POLICY_DOMAINS) domains.enqueue(t);
-  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t, flags);
+  if (fast == POLICY_DOMAINS) domains.enqueue(t);
+  else if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t, flags);
   else enqueue(t, flags);
 }
 
 function enqueue(t: u32, flags: u32): void {
+  noteCallback(BPF_OP_ENQUEUE, load<u32>(t, TASK_CPU), t);
   switch (policy) {
+    case POLICY_DOMAINS: domains.enqueue(t); break;
+    case POLICY_WEIGHTED_VTIME: weightedVtime.enqueue(t, flags); break;
     case POLICY_BPF: bpf.enqueue(t, flags); break;
     case POLICY_GLOBAL_FIFO: globalFifo.enqueue(t, flags); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.enqueue(t); break;
@@ -140,6 +145,7 @@ function enqueue(t: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsDequeue(t: u32, moves: bool): void {
+  if (fast != POLICY_NONE) return;
   noteCallback(BPF_OP_DEQUEUE, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_BPF) bpf.dequeue(t, moves);
 }
@@ -152,14 +158,16 @@ export function opsInsertMarked(t: u32, cpu: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsDispatch(cpu: u32, prev: u32): void {
-  noteCallback(BPF_OP_DISPATCH, cpu, prev);
-  if (policy == POLICY_DOMAINS) domains.dispatch(cpu);
-  else if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu, prev);
+  if (fast == POLICY_DOMAINS) domains.dispatch(cpu);
+  else if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu, prev);
   else dispatch(cpu, prev);
 }
 
 function dispatch(cpu: u32, prev: u32): void {
+  noteCallback(BPF_OP_DISPATCH, cpu, prev);
   switch (policy) {
+    case POLICY_DOMAINS: domains.dispatch(cpu); break;
+    case POLICY_WEIGHTED_VTIME: weightedVtime.dispatch(cpu, prev); break;
     case POLICY_BPF: bpf.dispatch(cpu, prev); break;
     case POLICY_GLOBAL_FIFO: globalFifo.dispatch(cpu); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.dispatch(cpu); break;
@@ -175,6 +183,7 @@ function dispatch(cpu: u32, prev: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsRunnable(t: u32, flags: u32): void {
+  if (fast != POLICY_NONE) return;
   noteCallback(BPF_OP_RUNNABLE, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_PROCESSOR_SHARING) fluidJoin(t);
   else if (policy == POLICY_BPF) bpf.runnable(t, flags);
@@ -183,13 +192,14 @@ export function opsRunnable(t: u32, flags: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsRunning(t: u32): void {
-  noteCallback(BPF_OP_RUNNING, load<u32>(t, TASK_CPU), t);
-  if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.running(t);
-  else if (policy >= POLICY_CENTRAL) running(t);
+  if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.running(t);
+  else if (fast == POLICY_NONE) running(t);
 }
 
 function running(t: u32): void {
+  noteCallback(BPF_OP_RUNNING, load<u32>(t, TASK_CPU), t);
   switch (policy) {
+    case POLICY_WEIGHTED_VTIME: weightedVtime.running(t); break;
     case POLICY_BPF: bpf.running(t); break;
     case POLICY_CENTRAL: central.running(t); break;
     case POLICY_NEST: nest.running(t); break;
@@ -201,13 +211,14 @@ function running(t: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsStopping(t: u32, runnable: bool): void {
-  noteCallback(BPF_OP_STOPPING, load<u32>(t, TASK_CPU), t);
-  if (policy == POLICY_WEIGHTED_VTIME) weightedVtime.stopping(t);
-  else if (policy >= POLICY_DOMAINS_AS_CODED) stopping(t, runnable);
+  if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.stopping(t);
+  else if (fast == POLICY_NONE) stopping(t, runnable);
 }
 
 function stopping(t: u32, runnable: bool): void {
+  noteCallback(BPF_OP_STOPPING, load<u32>(t, TASK_CPU), t);
   switch (policy) {
+    case POLICY_WEIGHTED_VTIME: weightedVtime.stopping(t); break;
     case POLICY_BPF: bpf.stopping(t, runnable); break;
     case POLICY_DOMAINS_AS_CODED: domainsAsCoded.stopping(t); break;
     case POLICY_CENTRAL: central.stopping(t); break;
@@ -220,6 +231,7 @@ function stopping(t: u32, runnable: bool): void {
 // @ts-ignore: decorator
 @inline
 export function opsTick(t: u32): void {
+  if (fast != POLICY_NONE) return;
   noteCallback(BPF_OP_TICK, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.tick(t);
   else if (policy == POLICY_BPF) bpf.tick(t);
@@ -228,15 +240,15 @@ export function opsTick(t: u32): void {
 // @ts-ignore: decorator
 @inline
 export function opsQuiescent(t: u32, sleeps: bool): void {
-  noteCallback(BPF_OP_QUIESCENT, load<u32>(t, TASK_CPU), t);
-  if (policy == POLICY_DOMAINS) domains.quiescent(t);
-  else if (policy >= POLICY_DOMAINS_AS_CODED) quiescent(t, sleeps);
+  if (fast == POLICY_DOMAINS) domains.quiescent(t);
+  else if (fast == POLICY_NONE) quiescent(t, sleeps);
 }
 
 function quiescent(t: u32, sleeps: bool): void {
+  noteCallback(BPF_OP_QUIESCENT, load<u32>(t, TASK_CPU), t);
   if (policy == POLICY_BPF) bpf.quiescent(t, sleeps);
-  else
-  if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
+  else if (policy == POLICY_DOMAINS) domains.quiescent(t);
+  else if (policy == POLICY_DOMAINS_AS_CODED) domainsAsCoded.quiescent(t);
   else if (policy == POLICY_PROCESSOR_SHARING) fluidLeave(t);
 }
 
