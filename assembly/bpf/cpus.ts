@@ -1,7 +1,8 @@
 // Kfuncs about CPUs, by the kernel's names behind bpf_kfunc_: kicks, idle CPUs, masks, performance.
 
 import { IDLE_MASK, ONLINE_MASK } from '../core/layout';
-import { kickCpu, pickIdleCpu, pickIdleNear, pickIdleWithin, testAndClearCpuIdle } from '../kernel/ext';
+import { kickCpu } from '../kernel/ext';
+import { pickIdleCpu, pickIdleNear, pickIdleWithin, testAndClearCpuIdle } from '../kernel/ext_idle';
 import { maskAddress, maskFirstAnd, nrCpus } from '../kernel/mask';
 import { idleIsPolicys } from './ops';
 import { readable, taskOf, writable } from './region';

@@ -2,20 +2,19 @@
 // functions in the second half, which carry the names of the kfuncs.
 
 import {
-  DECISION_IDLE,
+  CLASS_EXT,
   DECISION_KICK,
   KERNEL_6_12,
   KERNEL_7_3,
-  POLICY_NONE,
-  POLICY_PROCESSOR_SHARING,
   P_ENQ_LAST,
   P_KERNEL,
   P_POLICY,
-  STATE_LOCAL,
+  POLICY_NONE,
+  POLICY_PROCESSOR_SHARING,
 } from '../abi';
 import { count, DISPATCHES, KICKS, param } from '../core/counters';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_INVALID_CPU, FAIL_LOCAL_AFFINITY } from '../core/failure';
-import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK, SCRATCH_MASK } from '../core/layout';
+import { CPU_SHIFT, IDLE_MASK, ONLINE_MASK } from '../core/layout';
 import {
   opsCpuAcquire,
   opsCpuRelease,
@@ -50,10 +49,10 @@ import {
   dsqRemove,
 } from './dsq';
 import { resched } from './events';
-import { maskAddress, maskClear, maskFirstAnd, maskNextAnd, maskTest, nrCpus, nrWords } from './mask';
+import { pickIdleNear } from './ext_idle';
+import { maskAddress, maskFirstAnd, maskNextAnd, maskTest, nrCpus } from './mask';
 import { replayAttempt, replaying } from './replay';
 import { noteDispatch } from './sched';
-import { noteLocal, taskMove, wakeIdleCpu } from './wakeup';
 import {
   FLAG_QUEUED,
   TASK_CLASS,
@@ -65,7 +64,7 @@ import {
   TASK_PID,
   TASK_SLICE,
 } from './task';
-import { CLASS_EXT } from '../abi';
+import { noteLocal, taskMove, wakeIdleCpu } from './wakeup';
 
 /** SCX_SLICE_DFL */
 export const SLICE_DEFAULT: u64 = 20000000;
@@ -139,7 +138,7 @@ export function extInit(): void {
 
 // @ts-ignore: decorator
 @inline
-function allowed(t: u32, cpu: u32): bool {
+export function allowed(t: u32, cpu: u32): bool {
   const mask = load<u32>(t, TASK_MASK);
   return mask == 0 || maskTest(maskAddress(mask), cpu);
 }
@@ -474,74 +473,4 @@ export function kickIdleCpus(mask: usize): void {
   for (let cpu = maskFirstAnd(IDLE_MASK, mask); cpu >= 0; cpu = maskNextAnd(IDLE_MASK, mask, (cpu as u32) + 1)) {
     kickCpu(cpu as u32, KICK_IDLE);
   }
-}
-
-/** The CPU is no longer idle to others. */
-// @ts-ignore: decorator
-@inline
-function takeIdle(cpu: u32): void {
-  maskClear(IDLE_MASK, cpu);
-  if (comparing) recordDetailAt(DECISION_IDLE, cpu, 0, 0);
-}
-
-/** scx_bpf_test_and_clear_cpu_idle() */
-// @ts-ignore: decorator
-@inline
-export function testAndClearCpuIdle(cpu: u32): bool {
-  if (!maskTest(IDLE_MASK, cpu)) return false;
-  takeIdle(cpu);
-  return true;
-}
-
-/** Under load mostly not: asked first, it saves the search. */
-// @ts-ignore: decorator
-@inline
-export function anyCpuIdle(): bool {
-  for (let w: u32 = 0; w < nrWords; w++) if (load<u64>(IDLE_MASK + (w << 3)) != 0) return true;
-  return false;
-}
-
-/** scx_bpf_pick_idle_cpu() among the CPUs of a mask: the lowest idle one, no longer idle to others; -1 if none. */
-// @ts-ignore: decorator
-@inline
-export function pickIdleCpu(mask: usize): i32 {
-  const cpu = maskFirstAnd(IDLE_MASK, mask);
-  if (cpu >= 0) takeIdle(cpu as u32);
-  return cpu;
-}
-
-/** The lowest idle CPU of a mask that t may run on, no longer idle to others; -1 if none. */
-export function pickIdleAmong(t: u32, mask: usize): i32 {
-  const own = maskAddress(load<u32>(t, TASK_MASK));
-  for (let cpu = maskFirstAnd(IDLE_MASK, mask); cpu >= 0; cpu = maskNextAnd(IDLE_MASK, mask, (cpu as u32) + 1)) {
-    if (!maskTest(own, cpu as u32)) continue;
-    takeIdle(cpu as u32);
-    return cpu;
-  }
-  return -1;
-}
-
-/** The lowest idle CPU of a mask that the task may run on, taken; -1 if there is none. */
-// @ts-ignore: decorator
-@inline
-export function pickIdleAllowed(t: u32, cpus: usize): i32 {
-  const mask = load<u32>(t, TASK_MASK);
-  return mask == 0 ? pickIdleCpu(cpus) : pickIdleOfBoth(cpus, maskAddress(mask));
-}
-
-function pickIdleOfBoth(a: usize, b: usize): i32 {
-  for (let w: u32 = 0; w < nrWords; w++) store<u64>(SCRATCH_MASK + (w << 3), load<u64>(a + (w << 3)) & load<u64>(b + (w << 3)));
-  return pickIdleCpu(SCRATCH_MASK);
-}
-
-/** scx_bpf_select_cpu_and(): as pickIdleNear(), within a mask. */
-export function pickIdleWithin(t: u32, prev: u32, mask: usize): i32 {
-  if (allowed(t, prev) && maskTest(mask, prev) && testAndClearCpuIdle(prev)) return prev as i32;
-  return pickIdleOfBoth(mask, maskAddress(load<u32>(t, TASK_MASK)));
-}
-
-/** The previous CPU if it is idle and allowed, else any idle allowed one; -1 if none. */
-export function pickIdleNear(t: u32, prev: u32): i32 {
-  if (allowed(t, prev) && testAndClearCpuIdle(prev)) return prev as i32;
-  return pickIdleCpu(maskAddress(load<u32>(t, TASK_MASK)));
 }

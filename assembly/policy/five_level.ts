@@ -7,7 +7,8 @@ import { param } from '../core/counters';
 import { POLICY_STATE } from '../core/layout';
 import { dsqCreate, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqFirstAllowed, dsqInsert, dsqInsertDirect, dsqMoveToLocal, pickIdleNear } from '../kernel/ext';
+import { dsqFirstAllowed, dsqInsert, dsqInsertDirect, dsqMoveToLocal } from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { nrCpus } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_FLAGS, TASK_RUNNABLE_SINCE, TASK_SLICE, TASK_WEIGHT } from '../kernel/task';
 

@@ -7,7 +7,8 @@
 import { P_REQUEUE_LOCAL, P_SLICE_NS } from '../abi';
 import { param } from '../core/counters';
 import { dsqCreate, dsqLocal, dsqUser } from '../kernel/dsq';
-import { dsqInsert, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, pickIdleNear } from '../kernel/ext';
+import { dsqInsert, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP } from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { TASK_CPU, TASK_SUM_EXEC } from '../kernel/task';
 
 let slice: u64 = 0;

@@ -5,7 +5,8 @@
 import { P_PLACE, P_SLICE_NS, PLACE_IDLE, PLACE_ROUND_ROBIN } from '../abi';
 import { param } from '../core/counters';
 import { dsqLocal } from '../kernel/dsq';
-import { dsqInsert, dsqInsertDirect, pickIdleNear } from '../kernel/ext';
+import { dsqInsert, dsqInsertDirect } from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { nrCpus } from '../kernel/mask';
 import { TASK_CPU } from '../kernel/task';
 

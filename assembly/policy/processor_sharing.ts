@@ -7,7 +7,15 @@ import { param } from '../core/counters';
 import { CPU_SHIFT } from '../core/layout';
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqUser } from '../kernel/dsq';
-import { dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, KICK_PREEMPT, kickCpu, pickIdleNear } from '../kernel/ext';
+import {
+  dsqFirstAllowed,
+  dsqInsertByVtime,
+  dsqInsertDirect,
+  dsqMoveToLocal,
+  KICK_PREEMPT,
+  kickCpu,
+} from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { fluidGroups, fluidLeft, fluidQueue, fluidReset, TASK_FINISH } from '../kernel/fluid';
 import { maskAddress, maskTest, nrCpus } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_CLASS, TASK_FLAGS, TASK_MASK, TASK_SLICE } from '../kernel/task';

@@ -16,7 +16,15 @@ import { CPU_SHIFT, POLICY_STATE } from '../core/layout';
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, KICK_PREEMPT, kickCpu, pickIdleNear } from '../kernel/ext';
+import {
+  dsqFirstAllowed,
+  dsqInsertByVtime,
+  dsqInsertDirect,
+  dsqMoveToLocal,
+  KICK_PREEMPT,
+  kickCpu,
+} from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { JOB_CPU_NS, JOB_DURATION, JOB_STATE, JOB_STATE_SINCE, JOB_TIMES } from '../kernel/job';
 import { maskAddress, maskTest, nrCpus } from '../kernel/mask';
 import { burstLeft } from '../kernel/lookahead';

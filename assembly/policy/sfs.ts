@@ -12,7 +12,15 @@ import { CPU_SHIFT, POLICY_STATE } from '../core/layout';
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqFirst, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { dsqInsert, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, KICK_PREEMPT, kickCpu, pickIdleNear } from '../kernel/ext';
+import {
+  dsqInsert,
+  dsqInsertByVtime,
+  dsqInsertDirect,
+  dsqMoveToLocal,
+  KICK_PREEMPT,
+  kickCpu,
+} from '../kernel/ext';
+import { pickIdleNear } from '../kernel/ext_idle';
 import { JOB_KEY } from '../kernel/job';
 import { maskAddress, maskTest, nrCpus } from '../kernel/mask';
 import { FLAG_MAIN, TASK_CLASS, TASK_CLASS_STATE, TASK_CPU, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_JOB, TASK_MASK, TASK_RUNNABLE_SINCE, TASK_STINT, TASK_VTIME } from '../kernel/task';

@@ -8,7 +8,16 @@ import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, POLICY_STATE } from 
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
-import { anyCpuIdle, dsqFirstAllowed, dsqInsertByVtime, dsqInsertDirect, dsqMoveToLocal, ENQ_WAKEUP, KICK_PREEMPT, kickCpu, pickIdleAmong, pickIdleAllowed, testAndClearCpuIdle } from '../kernel/ext';
+import {
+  dsqFirstAllowed,
+  dsqInsertByVtime,
+  dsqInsertDirect,
+  dsqMoveToLocal,
+  ENQ_WAKEUP,
+  KICK_PREEMPT,
+  kickCpu,
+} from '../kernel/ext';
+import { anyCpuIdle, pickIdleAllowed, pickIdleAmong, testAndClearCpuIdle } from '../kernel/ext_idle';
 import { maskAddress, maskTest } from '../kernel/mask';
 import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
