@@ -2,18 +2,12 @@
 // A decision is exact, consistent (inside a named overlap, overlaps.ts) or unexplained.
 
 import type { ResolvedConfig } from '../../config/schema.js';
-import {
-  RECORD_KINDS as KIND,
-  type RecordedTask,
-  type Recording,
-  type RecordingColumns,
-} from '../recording/schema.js';
+import { RECORD_KINDS as KIND, type Recording, type RecordingColumns } from '../recording/schema.js';
 import { type Insertion, ReplayCore } from './core.js';
-import { Order, type Overlap, type Stay } from './overlaps.js';
-import { type Decision, type ReplayResult, Verdicts } from './verdicts.js';
-
-/** The kernel's default slice, which a task gets that goes on because nothing else is there (SCX_SLICE_DFL). */
-const SLICE_DEFAULT_NS = 20_000_000n;
+import { Moves } from './moves.js';
+import { Order, type Overlap } from './overlaps.js';
+import { mayRunOn, SLICE_DEFAULT_NS, type Task, Tasks, yielders } from './tasks.js';
+import { type ReplayResult, Verdicts } from './verdicts.js';
 
 /** A running task that changes class, cgroup or priority is taken out and put back; the policy is not asked (ENQUEUE_RESTORE). */
 const ENQUEUE_RESTORE = 2n;
@@ -22,34 +16,6 @@ const ENQUEUE_RESTORE = 2n;
 const DSQ_BUILTIN = 1n << 63n;
 const DSQ_GLOBAL = DSQ_BUILTIN | 1n;
 const DSQ_LOCAL_ON = DSQ_BUILTIN | (1n << 62n);
-
-interface Task {
-  handle: number;
-  pid: number;
-  /** Words of the mask, undefined: every CPU. */
-  mask: bigint[] | undefined;
-  stay: Stay | undefined;
-  /** CPU time and slice when they were known last, and at running(). */
-  exec_ns: bigint;
-  slice_ns: bigint;
-  began_ns: bigint;
-  onCpu: number | undefined;
-  /** Taken out and put back while it was on this CPU, maybe by another one, which then writes its running record too. */
-  restoredOn: number | undefined;
-  /** In a local DSQ. */
-  local: boolean;
-  /** It exits or was put back, and the policy is not asked where to. */
-  bypassed: boolean;
-  pointer: bigint;
-}
-
-/** pids of the tasks whose programs have a yield. */
-function yielders(tasks: readonly RecordedTask[], { workload }: ResolvedConfig): Set<number> {
-  const yields = (program: string | readonly unknown[]): boolean =>
-    JSON.stringify(typeof program === 'string' ? workload.programs[program] : program).includes('"yield"');
-  const templates = workload.tasks.map(({ program }) => yields(program));
-  return new Set(tasks.filter(({ template }) => templates[template]).map(({ pid }) => pid));
-}
 
 interface Dispatch {
   record: number;
@@ -86,8 +52,8 @@ class Replay {
   readonly #enqLast: boolean;
   /** Numbers given to the DSQs of policies that are not compared. */
   readonly #dsqs = new Map<bigint, number>();
-  readonly #tasks = new Map<number, Task>();
-  readonly #byHandle = new Map<number, Task>();
+  readonly #tasks: Tasks;
+  readonly #moves: Moves;
   readonly #dispatches = new Map<number, Dispatch>();
   /** pids of tasks that yield: sched_yield() sets the slice to 0, and nothing records it. */
   readonly #yielders: ReadonlySet<number>;
@@ -107,6 +73,8 @@ class Replay {
     this.#core = new ReplayCore(config);
     this.#order = new Order(records);
     this.#verdicts = new Verdicts(keep);
+    this.#tasks = new Tasks(this.#core);
+    this.#moves = new Moves(records, this.#core, this.#order, this.#tasks, this.#verdicts);
     this.#compared = COMPARED.has(config.policy.name);
     this.#enqLast = config.policy.name === 'domains-as-coded';
     records.kind.forEach((kind, i) => {
@@ -121,7 +89,6 @@ class Replay {
       this.#record(i);
       this.#latest.set(cpu, i);
     }
-    for (const cpu of [...this.#dispatches.keys()]) this.#dispatches.delete(cpu);
     return this.#verdicts.result(this.#records.kind.length, this.#cpus);
   }
 
@@ -130,29 +97,6 @@ class Replay {
   /** The policy's clock at a record. */
   #clock(i: number): bigint {
     return BigInt.asUintN(64, this.#records.time_ns[i] + this.#base);
-  }
-
-  #task(pid: number): Task {
-    let task = this.#tasks.get(pid);
-    if (task === undefined) {
-      task = {
-        handle: this.#core.addTask(),
-        pid,
-        mask: undefined,
-        stay: undefined,
-        exec_ns: 0n,
-        slice_ns: SLICE_DEFAULT_NS,
-        began_ns: 0n,
-        onCpu: undefined,
-        restoredOn: undefined,
-        local: false,
-        bypassed: false,
-        pointer: 0n,
-      };
-      this.#tasks.set(pid, task);
-      this.#byHandle.set(task.handle, task);
-    }
-    return task;
   }
 
   #record(i: number): void {
@@ -164,23 +108,23 @@ class Replay {
         this.#groups = group[i];
         return;
       case KIND.enable:
-        this.#core.enable(this.#task(pid[i]).handle, this.#clock(i));
+        this.#core.enable(this.#tasks.of(pid[i]).handle, this.#clock(i));
         return;
       case KIND.exit_task:
-        this.#forget(pid[i]);
+        this.#tasks.forget(pid[i]);
         return;
       case KIND.set_cpumask:
-        this.#setMask(this.#task(pid[i]), group[i], dsq[i], target[i]);
+        this.#tasks.setMask(this.#tasks.of(pid[i]), group[i], dsq[i], target[i] >= this.#cpus);
         return;
       case KIND.select_cpu: {
         if (!this.#compared) return;
-        const task = this.#task(pid[i]);
+        const task = this.#tasks.of(pid[i]);
         const chosen = this.#core.selectCpu(task.handle, this.#clock(i), group[i], flags[i]);
         this.#verdicts.compare(i, 'select_cpu', `CPU ${chosen}`, `CPU ${target[i]}`);
         return;
       }
       case KIND.runnable: {
-        const task = this.#task(pid[i]);
+        const task = this.#tasks.of(pid[i]);
         const restored = (flags[i] & ENQUEUE_RESTORE) !== 0n;
         task.bypassed = restored || this.#exits(i);
         task.restoredOn = restored ? target[i] : undefined;
@@ -199,26 +143,26 @@ class Replay {
         this.#move(i);
         return;
       case KIND.set_slice:
-        this.#task(pid[i]).slice_ns = this.#records.slice_ns[i];
+        this.#tasks.of(pid[i]).slice_ns = this.#records.slice_ns[i];
         return;
       case KIND.running:
         this.#running(i);
         return;
       case KIND.sample:
-        this.#task(pid[i]).pointer = dsq[i];
+        this.#tasks.of(pid[i]).pointer = dsq[i];
         return;
       case KIND.stopping:
         this.#stopping(i);
         return;
       case KIND.tick: {
-        const task = this.#task(pid[i]);
+        const task = this.#tasks.of(pid[i]);
         if (task.onCpu === undefined) return;
         this.#charge(i, task);
         this.#core.tick(task.handle, this.#clock(i), task.exec_ns - task.began_ns, task.pointer);
         return;
       }
       case KIND.quiescent:
-        this.#core.quiescent(this.#task(pid[i]).handle, this.#clock(i));
+        this.#core.quiescent(this.#tasks.of(pid[i]).handle, this.#clock(i));
         return;
       default:
         // Idle CPUs and kicks are the kernel's and the machine's; what follows from them is recorded too.
@@ -231,34 +175,11 @@ class Replay {
     return (this.#lastEnqueue.get(this.#records.pid[i]) ?? -1) < i;
   }
 
-  #forget(pid: number): void {
-    const task = this.#tasks.get(pid);
-    if (task === undefined) return;
-    this.#core.remove(task.handle);
-    this.#tasks.delete(pid);
-    this.#byHandle.delete(task.handle);
-  }
-
-  #setMask(task: Task, word: number, bits: bigint, allowed: number): void {
-    const all = allowed >= this.#cpus;
-    this.#core.setMask(task.handle, word, bits, all);
-    if (all) {
-      task.mask = undefined;
-      return;
-    }
-    task.mask = [...(task.mask ?? [])];
-    task.mask[word] = bits;
-  }
-
-  #allowed({ mask }: Task, cpu: number): boolean {
-    return mask === undefined || (((mask[cpu >> 6] ?? 0n) >> BigInt(cpu & 63)) & 1n) === 1n;
-  }
-
   // ---- queues -------------------------------------------------------------------------------------------
 
   #enqueue(i: number): void {
     const { pid, dsq, vtime, slice_ns, result } = this.#records;
-    const task = this.#task(pid[i]);
+    const task = this.#tasks.of(pid[i]);
     this.#core.remove(task.handle);
     // Slice 0 keeps what is left, at least 1 ns.
     const left = task.slice_ns > 0n ? task.slice_ns : 1n;
@@ -317,7 +238,7 @@ class Replay {
   #countedMeanwhile(i: number, expected: number, found: number): Overlap | undefined {
     const from = this.#order.previous[i];
     for (const handle of this.#core.queue(found)) {
-      const stay = this.#byHandle.get(handle)?.stay;
+      const stay = this.#tasks.byHandle(handle)?.stay;
       if (stay === undefined) continue;
       if (stay.inserted > from) return 'insertion';
       if (stay.leaving < i) return 'removal';
@@ -329,8 +250,8 @@ class Replay {
     const following = cpus.map((each) => kind[this.#order.next[this.#latest.get(each) ?? 0]]);
     if (following[0] === KIND.dequeue || following[1] === KIND.running) return 'removal';
     // Put back on a CPU that its new mask excludes: the kernel takes it away without asking the policy.
-    const leaving = this.#byHandle.get(this.#core.localHead(cpus[1]));
-    if (leaving !== undefined && !this.#allowed(leaving, cpus[1])) return 'removal';
+    const leaving = this.#tasks.byHandle(this.#core.localHead(cpus[1]));
+    if (leaving !== undefined && !mayRunOn(leaving, cpus[1])) return 'removal';
     for (let k = from + 1; k < i; k++) {
       if (kind[k] === KIND.enqueue && queues.includes(Number(dsq[k]))) return 'insertion';
       if ((kind[k] === KIND.dequeue || kind[k] === KIND.running) && cpus.includes(cpu[k])) return 'removal';
@@ -349,10 +270,10 @@ class Replay {
 
   #dequeue(i: number): void {
     const { pid, cpu } = this.#records;
-    const task = this.#task(pid[i]);
+    const task = this.#tasks.of(pid[i]);
     const dispatch = this.#dispatches.get(cpu[i]);
     if (dispatch !== undefined && task.stay !== undefined && this.#order.isMove(this.#records, i)) {
-      this.#judgeMove(i, task, cpu[i]);
+      this.#moves.judge(i, task, this.#dsq(this.#records.dsq[task.stay.enqueue]), cpu[i]);
       this.#core.toLocal(task.handle, cpu[i], 'tail');
       task.local = true;
     } else {
@@ -362,65 +283,12 @@ class Replay {
     task.stay = undefined;
   }
 
-  /** The tasks of a DSQ that CPU `cpu` may have, in order, up to `end`. */
-  #ahead(dsq: number, cpu: number, end?: Task): Task[] {
-    const ahead: Task[] = [];
-    for (const handle of this.#core.queue(dsq)) {
-      const task = this.#byHandle.get(handle)!;
-      if (task === end) break;
-      if (this.#allowed(task, cpu)) ahead.push(task);
-    }
-    return ahead;
-  }
-
-  #judgeMove(i: number, task: Task, cpu: number): void {
-    const dsq = this.#dsq(this.#records.dsq[task.stay!.enqueue]);
-    if (!this.#allowed(task, cpu)) {
-      this.#verdicts.unexplained(i, 'move', `a task that CPU ${cpu} may run`, `pid ${task.pid}`);
-      return;
-    }
-    this.#judge(i, 'move', this.#ahead(dsq, cpu, task), cpu, `pid ${task.pid}`, task);
-  }
-
-  /** Every task of `ahead` must have an excuse for not having been taken. */
-  #judge(i: number, decision: Decision, ahead: Task[], cpu: number, found: string, taken?: Task): void {
-    const from = this.#order.previous[i];
-    const stays = ahead.map((task) => task.stay!);
-    // At the beginning of the move, if what was begun before it counts as done.
-    const inTime = taken === undefined || taken.stay!.enqueue < from;
-    if (inTime && stays.every(({ enqueue, leaving }) => enqueue > from || leaving < from)) {
-      this.#verdicts.exact(decision);
-      return;
-    }
-    let reason: Overlap | undefined;
-    for (const [k, stay] of stays.entries()) {
-      const task = ahead[k];
-      const ties = taken !== undefined && this.#order.mayTie(stay, taken.stay!) && this.#sameKey(task, taken);
-      const excuse = ties ? 'insertion' : this.#order.excuse(stay, cpu, from, i);
-      if (excuse === undefined) {
-        this.#verdicts.unexplained(i, decision, `pid ${task.pid}`, found);
-        return;
-      }
-      reason ??= excuse;
-    }
-    if (reason === undefined) this.#verdicts.exact(decision);
-    else this.#verdicts.consistent(decision, reason);
-  }
-
-  /** Two tasks of a DSQ are in the order of their insertions: both by time alone, or with the same vtime. */
-  #sameKey(a: Task, b: Task): boolean {
-    const { result } = this.#records;
-    const byTime = ({ stay }: Task) => result[stay!.enqueue] === 0;
-    if (byTime(a) || byTime(b)) return byTime(a) && byTime(b);
-    return this.#core.vtime(a.handle) === this.#core.vtime(b.handle);
-  }
-
   // ---- dispatch -----------------------------------------------------------------------------------------
 
   #beginDispatch(i: number): void {
     const { cpu, pid, exec_ns, slice_ns } = this.#records;
     this.#dispatches.set(cpu[i], { record: i, prev: pid[i], dsqs: [], outcomes: [] });
-    const prev = this.#tasks.get(pid[i]);
+    const prev = this.#tasks.known(pid[i]);
     if (prev === undefined || prev.onCpu !== cpu[i]) return;
     prev.exec_ns = exec_ns[i];
     prev.slice_ns = slice_ns[i];
@@ -432,7 +300,7 @@ class Replay {
     if (dispatch === undefined) return;
     dispatch.dsqs.push(Number(dsq[i]));
     dispatch.outcomes.push(result[i] === 1);
-    if (result[i] === 0) this.#judge(i, 'empty', this.#ahead(this.#dsq(dsq[i]), cpu[i]), cpu[i], 'nothing');
+    if (result[i] === 0) this.#moves.judgeEmpty(i, this.#dsq(dsq[i]), cpu[i]);
   }
 
   #endDispatch(cpu: number): void {
@@ -440,7 +308,7 @@ class Replay {
     if (dispatch === undefined) return;
     this.#dispatches.delete(cpu);
     const { prev, outcomes } = dispatch;
-    const previous = this.#tasks.get(prev);
+    const previous = this.#tasks.known(prev);
     if (this.#compared) this.#compareOrder(dispatch, cpu, previous);
     // Nothing else to run: what ran goes on, with the default slice if it had none left (not with SCX_OPS_ENQ_LAST).
     if (this.#enqLast) return;
@@ -463,9 +331,9 @@ class Replay {
 
   #running(i: number): void {
     const { pid, cpu, exec_ns, slice_ns } = this.#records;
-    const task = this.#task(pid[i]);
+    const task = this.#tasks.of(pid[i]);
     const onCpu = task.restoredOn ?? cpu[i];
-    const head = this.#byHandle.get(this.#core.localHead(onCpu));
+    const head = this.#tasks.byHandle(this.#core.localHead(onCpu));
     if (task.bypassed && !task.local) this.#verdicts.exact('run');
     else
       this.#verdicts.compare(i, 'run', head === undefined ? 'no task' : `pid ${head.pid}`, `pid ${task.pid}`);
@@ -496,7 +364,7 @@ class Replay {
 
   #stopping(i: number): void {
     const { pid, cpu, vtime, result } = this.#records;
-    const task = this.#task(pid[i]);
+    const task = this.#tasks.of(pid[i]);
     if (task.onCpu === undefined) return;
     this.#charge(i, task);
     const runnable = result[i] === 1;
