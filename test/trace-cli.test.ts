@@ -6,25 +6,12 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { traceCommand } from '../src/cli/trace.js';
 import type { TraceSummary } from '../src/trace/index.js';
+import { captured } from './support/command-line.js';
 import { DURATION_HEADER, failure, folderOf } from './support/traces.js';
 
 /** Runs the command and returns what it wrote. */
-async function run(...args: string[]): Promise<{ stdout: string; stderr: string }> {
-  const written = { stdout: '', stderr: '' };
-  const original = { stdout: process.stdout.write, stderr: process.stderr.write };
-  for (const stream of ['stdout', 'stderr'] as const) {
-    process[stream].write = (chunk: string | Uint8Array) => {
-      written[stream] += chunk;
-      return true;
-    };
-  }
-  try {
-    await traceCommand().parseAsync(args, { from: 'user' });
-  } finally {
-    Object.assign(process.stdout, { write: original.stdout });
-    Object.assign(process.stderr, { write: original.stderr });
-  }
-  return written;
+function run(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return captured(() => traceCommand().parseAsync(args, { from: 'user' }));
 }
 
 /** Two minutes; f: 3 calls of 100 ms and a cell without a number, g: 1 call, no durations. */

@@ -46,7 +46,7 @@ const GOVERNORS = {
   powersave: abi.GOVERNOR_POWERSAVE,
 } as const;
 /** Parameters whose 0 would name something. */
-export const PARAMETERS_ABSENT = [
+const PARAMETERS_ABSENT = [
   abi.P_OVERHEAD_BEFORE,
   abi.P_OVERHEAD_AFTER,
   abi.P_MASTER_PC,
@@ -54,16 +54,23 @@ export const PARAMETERS_ABSENT = [
   abi.P_MASTER_PARK_PC,
 ];
 
-/** Encodes a cell. `trace` is the serverless workload's. */
-export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
-  const machine = machineOf(config);
+/** A model with its machine, kernel and policy; the workload is still missing. `bpf`: the policy, if it is a BPF object. */
+export function encodeSystem(config: ResolvedConfig, machine: Machine): { model: Model; bpf?: BpfPolicy } {
   const model = new Model(machine.cpus.length);
   for (const param of PARAMETERS_ABSENT) model.set(param, abi.NONE);
   encodeMachine(model, machine, config);
   encodeKernel(model, config);
   encodePolicy(model, config);
   const bpf = bpfPolicyOf(config, machine.cpus.length);
-  if (bpf !== undefined) encodeBpf(model, config, bpf);
+  if (bpf === undefined) return { model };
+  encodeBpf(model, config, bpf);
+  return { model, bpf };
+}
+
+/** Encodes a cell. `trace` is the serverless workload's. */
+export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTraces = new Map()): EncodedModel {
+  const machine = machineOf(config);
+  const { model, bpf } = encodeSystem(config, machine);
   const { workload, run } = config;
   for (const { capacity } of workload.queues) {
     const queues = model.section(abi.SECTION_QUEUES);
@@ -115,7 +122,7 @@ export function encode(config: ResolvedConfig, trace?: Trace, times: SourceTrace
   };
 }
 
-export function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): void {
+function encodeMachine(model: Model, machine: Machine, config: ResolvedConfig): void {
   const cpus = model.section(abi.SECTION_CPUS);
   for (const { package: pkg, node, llc } of machine.cpus) {
     const row = cpus.add();
@@ -162,7 +169,7 @@ export function encodeMachine(model: Model, machine: Machine, config: ResolvedCo
   model.set(abi.P_TDP_MW, machine.tdp_mw);
 }
 
-export function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): void {
+function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): void {
   model.set(abi.P_SEED, seed);
   model.set(abi.P_KERNEL, KERNELS[kernel.version]);
   model.set(abi.P_HZ, hertz(kernel.hz));

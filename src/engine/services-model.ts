@@ -1,6 +1,5 @@
 // From resolved services to a model image: instances with their stages and queues, routes, network and client.
 
-import { bpfPolicyOf } from '../bpf/runtime/policy.js';
 import {
   NONE,
   type ResolvedExecution,
@@ -10,10 +9,9 @@ import {
   type ResolvedStage,
 } from '../services/resolved.js';
 import * as abi from './abi.js';
-import { type EncodedModel, encodeKernel, encodeMachine, encodeRun, PARAMETERS_ABSENT } from './encode.js';
+import { type EncodedModel, encodeRun, encodeSystem } from './encode.js';
 import { buildImage, Section } from './image.js';
-import { Model } from './model.js';
-import { encodeBpf, encodePolicy } from './policy.js';
+import type { Model } from './model.js';
 import { addTemplates, coresLeft, Domains, type Platform, platformOf } from './services-platform.js';
 import { addList, cumulate, RouteEncoder } from './services-routes.js';
 import { addTimings } from './services-times.js';
@@ -64,14 +62,8 @@ interface Frequencies {
 export function encodeServices(services: ResolvedServices): EncodedServices {
   const platform = platformOf(services);
   const { config, machine } = platform;
-  const model = new Model(machine.cpus.length);
+  const { model, bpf } = encodeSystem(config, machine);
   for (const [id, stride] of SECTIONS) model.sections.set(id, new Section(stride));
-  for (const param of PARAMETERS_ABSENT) model.set(param, abi.NONE);
-  encodeMachine(model, machine, config);
-  encodeKernel(model, config);
-  encodePolicy(model, config);
-  const bpf = bpfPolicyOf(config, machine.cpus.length);
-  if (bpf !== undefined) encodeBpf(model, config, bpf);
   if (platform.firstCpu !== undefined) {
     // Domains are those of the machines, and the program of every thread is one instruction.
     model.sections.set(abi.SECTION_DOMAINS, new Section(8));

@@ -10,7 +10,7 @@ import { modelNamed, stagesGraph } from '../graph/stages.js';
 import { resolveServices } from '../resolve.js';
 import type { RunPlan } from '../run/cells.js';
 import { busiest, QUANTILES, type RunSummary } from '../run/summary.js';
-import { estimateText, kneeText, loadText, pointNotes } from '../run/terminal.js';
+import { estimateText, kneeText, loadText, pointNotes, tierCells } from '../run/terminal.js';
 import { COMPARISON_HEADER, compare, comparisonRows } from './compare.js';
 import { latencyDistributions, latencyOverLoad, tierBreakdown, utilisationOverLoad } from './figures.js';
 import type { ReferencePoint } from './reference.js';
@@ -53,17 +53,7 @@ function tierTable({ points }: RunSummary): string {
   const rows = points.flatMap((point) =>
     point.tiers
       .filter(({ visits }) => visits > 0)
-      .map((tier, i) => ({
-        cells: [
-          i === 0 ? loadText(point) : '',
-          tier.name,
-          String(tier.cores),
-          tier.utilisation === undefined ? '–' : share(tier.utilisation.mean),
-          significant(tier.visits, 4),
-          estimateText(tier.mean_ms),
-          estimateText(tier.p99_ms),
-        ],
-      })),
+      .map((tier, i) => ({ cells: [i === 0 ? loadText(point) : '', ...tierCells(tier)] })),
   );
   return tableHtml([{ cells: header }], rows);
 }

@@ -52,19 +52,30 @@ function pointRows(points: readonly PointSummary[], several: boolean): string[][
   ];
 }
 
+/** A tier of a point: name, cores, share of their time used, visits per request, residence. */
+export function tierCells({
+  name,
+  cores,
+  utilisation,
+  visits,
+  mean_ms,
+  p99_ms,
+}: PointSummary['tiers'][number]): string[] {
+  return [
+    name,
+    String(cores),
+    utilisation === undefined ? '–' : share(utilisation.mean),
+    significant(visits, 4),
+    estimateText(mean_ms),
+    estimateText(p99_ms),
+  ];
+}
+
 function tierRows(points: readonly PointSummary[]): string[][] {
   return [
     ['load', 'tier', 'cores', 'used', 'visits/request', 'mean ms', 'p99 ms'],
     ...points.flatMap((point) =>
-      point.tiers.map((tier, i) => [
-        i === 0 ? loadText(point) : '',
-        tier.name,
-        String(tier.cores),
-        tier.utilisation === undefined ? '–' : share(tier.utilisation.mean),
-        significant(tier.visits, 4),
-        estimateText(tier.mean_ms),
-        estimateText(tier.p99_ms),
-      ]),
+      point.tiers.map((tier, i) => [i === 0 ? loadText(point) : '', ...tierCells(tier)]),
     ),
   ];
 }
