@@ -102,6 +102,12 @@ export function jackknife(n: number, pooled: (omit?: number) => number): Estimat
   return Number.isFinite(spread?.half) ? { mean: all, half: spread?.half, n } : { mean: all, n };
 }
 
+/** Relative resolution of a quantile from a histogram: replications can agree on a bucket, yet not to more than its width. */
+export const QUANTILE_RESOLUTION = 1e-3;
+
+export const widened = ({ mean, half, n }: Estimate, by: number): Estimate =>
+  half === undefined ? { mean, n } : { mean, half: half + by, n };
+
 /** Relative differences below this read 0.00 %: too small to call a difference, however sure. */
 const NEGLIGIBLE = 0.5e-4;
 

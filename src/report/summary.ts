@@ -7,7 +7,7 @@ import { Histogram } from '../engine/histogram.js';
 import type { FinishedCell, Store, SweepCell } from '../sweep/store.js';
 import type { ClassResult, HistogramKind, Metrics, StateTimes } from '../types.js';
 import { label, policyLabel } from './labels.js';
-import { type Estimate, estimate, jackknife } from './statistics.js';
+import { type Estimate, estimate, jackknife, QUANTILE_RESOLUTION, widened } from './statistics.js';
 
 /** What the report is made from; the folder itself plays no part. */
 export type ReportInput = Omit<Store, 'dir'>;
@@ -201,12 +201,6 @@ function paired(
   });
 }
 
-/** Relative resolution of a quantile from a histogram: seeds can agree on a bucket, yet not to more than its width. */
-const RESOLUTION = 1e-3;
-
-const widened = ({ mean, half, n }: Estimate, by: number): Estimate =>
-  half === undefined ? { mean, n } : { mean, half: half + by, n };
-
 const relativeEstimate = (pairs: { value: number; reference: number }[]): Estimate | undefined =>
   estimate(pairs.map(({ value, reference }) => value / reference - 1));
 
@@ -215,7 +209,7 @@ function absoluteOf(point: Point, measure: Measure): Estimate | undefined {
   if (quantile !== undefined) {
     const pooled = (omit?: number) => pooledHistogram(point, quantile.kind, omit).quantile(quantile.p) / 1e6;
     const value = jackknife(point.cells.length, pooled);
-    return value && widened(value, RESOLUTION * value.mean);
+    return value && widened(value, QUANTILE_RESOLUTION * value.mean);
   }
   return estimate(point.cells.map(({ metrics }) => of!(metrics)).filter(Number.isFinite));
 }
@@ -232,7 +226,7 @@ function relativeOf(point: Point, baseline: Point, measure: Measure): Estimate |
   const [own, reference] = [only(point), only(baseline)];
   const at = (side: Point, omit?: number) => pooledHistogram(side, quantile.kind, omit).quantile(quantile.p);
   const value = jackknife(shared.length, (omit) => at(own, omit) / at(reference, omit) - 1);
-  return value && widened(value, 2 * RESOLUTION);
+  return value && widened(value, 2 * QUANTILE_RESOLUTION);
 }
 
 function summarizeFunctions(point: Point, baseline: Point | undefined): FunctionSummary[] {

@@ -2,7 +2,7 @@
 
 import { Histogram } from '../../engine/histogram.js';
 import type { InstanceResult, ServicesResult } from '../../engine/services.js';
-import { type Estimate, estimate, jackknife } from '../../report/statistics.js';
+import { type Estimate, estimate, jackknife, QUANTILE_RESOLUTION, widened } from '../../report/statistics.js';
 import type { ResolvedServices } from '../resolved.js';
 import type { RunPlan, RunPoint } from './cells.js';
 import type { Ran } from './pool.js';
@@ -106,13 +106,14 @@ const MS = 1e-6;
 
 /** Estimate of a quantile from merged histograms, in ms. */
 function quantileOf(histograms: readonly Histogram[], q: number): Estimate | undefined {
-  return jackknife(histograms.length, (omit) => {
+  const value = jackknife(histograms.length, (omit) => {
     const merged = histograms.reduce(
       (all, histogram, i) => (i === omit ? all : all.merge(histogram)),
       Histogram.empty,
     );
     return merged.quantile(q) * MS;
   });
+  return value && widened(value, QUANTILE_RESOLUTION * value.mean);
 }
 
 /** The same value of each replication. */
