@@ -55,11 +55,12 @@ import { onCompletion, onIdleExit, onTick, runResched } from './kernel/sched';
 import { wakeUp } from './kernel/wakeup';
 import { onServer, onUnthrottle } from './kernel/rt';
 import { foregroundTasks } from './kernel/spawn';
-import { CLASS_DEDICATED, TASK_CLASS, TASK_CPU, TASK_WORK } from './kernel/task';
+import { TASK_CPU, TASK_WORK } from './kernel/task';
 import { onFrequency, onPolicyTimer, onSample, onWatchdog } from './kernel/watchdog';
 import { integrateWasted } from './kernel/wasted';
 import { clientActive, onThought } from './services/client';
 import { onRetry, onTimeout, requestsPending } from './services/request';
+import { serving } from './services/tables';
 import { onServiceTimer } from './services/timer';
 import { arrivalsStarved, onArrival, onClient, sourcesActive } from './workload/arrivals';
 import { deliveriesPending, DELIVERY_CLIENT, DELIVERY_SV_CLIENT, DELIVERY_SV_RETRY, DELIVERY_SV_TIMEOUT, DELIVERY_MACHINE, DELIVERY_PERIOD, DELIVERY_SERVER, DELIVERY_SLACK, DELIVERY_UNTHROTTLE, noteDelivered } from './workload/delivery';
@@ -214,7 +215,7 @@ function onTimer(slot: u32): void {
     timerSet(slot, t, due);
     return;
   }
-  if (load<u8>(t, TASK_CLASS) == CLASS_DEDICATED) {
+  if (serving) {
     onServiceTimer(t);
     return;
   }

@@ -37,6 +37,34 @@ test('two threads a CPU: the tail grows, the work does not', async () => {
   assert.ok(shared.latency.quantile(0.99) > 1.5 * dedicated.latency.quantile(0.99));
 });
 
+// Four threads of four services, nothing of theirs is shared: each is in a domain of its own, of one CPU, and nothing steals.
+test('threads that are not pinned are spread over the domains of their machine', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const { latency, kernel } = await runServices({
+    machines: { host: { cores: 8 } },
+    models: { work: { stages: { serve: { time: '10ms' } }, paths: { all: { stages: ['serve'] } } } },
+    services: Object.fromEntries(
+      ['root', ...names].map((name, i) => [
+        name,
+        { model: 'work', instances: { [`${name}-0`]: { machine: 'host', threads: 1, cores: String(i) } } },
+      ]),
+    ),
+    requests: {
+      r: {
+        nodes: {
+          root: { service: 'root', next: names },
+          ...Object.fromEntries(names.map((name) => [name, { service: name, next: ['client'] }])),
+        },
+      },
+    },
+    client: { interarrival: '1s', requests: 1 },
+    mode: 'scheduled',
+    scheduled: { policy: { name: 'domains', domains: 4, steal: 'none' }, pinned: false, oversubscription: 2 },
+  });
+  assert.is(kernel?.cpus, 4);
+  assert.equal([latency.min, latency.max], [20_000_000, 20_000_000]);
+});
+
 test('scheduling domains run the same services', async () => {
   const run = await twoTier({ policy: { name: 'domains', domains: 4 }, pinned: false });
   assert.is(run.outcome, 'completed');

@@ -30,6 +30,7 @@ import { cpuMhz } from '../machine/frequency';
 import { idleEnter, idleExit } from '../machine/idle';
 import { cpuLlc, cpuNode } from '../machine/topology';
 import { opsExitTask } from '../policy/ops';
+import { lastOnCpus, switchCost } from '../services/core';
 import { noteQuota } from './bandwidth';
 import { pushMisplaced } from './affinity';
 import { armCompletion, chargeInit, progress, updateCurr } from './charge';
@@ -137,6 +138,7 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
   const flags = (load<u16>(t, TASK_FLAGS) as u32);
   let cost = costSwitch;
   if (dispatched) cost += costDispatch;
+  if (lastOnCpus != 0) cost += switchCost(t, cpu);
   if ((flags & FLAG_MIGRATED) != 0) {
     const from = load<u16>(t, TASK_LAST_CPU) as u32;
     if (from != cpu) {

@@ -1,10 +1,11 @@
 // Cores and the time on them. Dedicated: a thread that is to serve holds one of its cores until the task's timer says that
-// the stage is over; a core is held or free, and costs nothing to take. Scheduled: threads are tasks of the kernel; one that
-// gets work is woken, and serves when the scheduler gives it a CPU (OP_SERVE).
+// the stage is over; a core is held or free. Scheduled: threads are tasks of the kernel; one that gets work is woken, and serves
+// when the scheduler gives it a CPU (OP_SERVE). A core or CPU that goes to another thread than before may cost time.
 
 import { TASK_SHIFT } from '../core/layout';
 import { now, timerClear, timerSet } from '../kernel/events';
-import { TASK_SUM_EXEC } from '../kernel/task';
+import { nrCpus } from '../kernel/mask';
+import { TASK_QUEUE, TASK_SUM_EXEC } from '../kernel/task';
 import { wakeUp } from '../kernel/wakeup';
 import {
   CORE_HOLDER,
@@ -12,6 +13,7 @@ import {
   CORE_SHARER_COUNT,
   CORE_SHARERS,
   INSTANCE_BUSY_NS,
+  INSTANCE_IDLE_NS,
   INSTANCE_KIND,
   INSTANCE_STARVED,
   INSTANCE_STEP,
@@ -30,17 +32,26 @@ import {
 } from './records';
 import { KIND_THREADS } from '../abi';
 import { retryServers } from './server';
+import { allocate } from './tables';
 import { retryThreads } from './thread';
 
 /** Threads are tasks of the kernel. */
 export let areScheduled: bool = false;
+/** Scheduled: the thread that each CPU ran last, where switching costs an instance something; else 0. */
+export let lastOnCpus: u32 = 0;
 /** Who wakes threads now: the CPU and task that serve, -1 and 0 for what comes from a wire or the client. */
 let wakerCpu: i32 = -1;
 let wakerTask: u32 = 0;
 
-export function coresInit(scheduled: bool): void {
-  areScheduled = scheduled;
+export function coresReset(): void {
+  areScheduled = false;
+  lastOnCpus = 0;
   setWaker(-1, 0);
+}
+
+export function schedulesThreads(switchesCost: bool): void {
+  areScheduled = true;
+  if (switchesCost) lastOnCpus = allocate(nrCpus, 4);
 }
 
 // @ts-ignore: decorator
@@ -55,6 +66,7 @@ export function setWaker(cpu: i32, task: u32): void {
 @inline
 export function wakeThread(thread: u32): bool {
   if (!areScheduled) return false;
+  if (load<u64>(load<u32>(thread, THREAD_INSTANCE), INSTANCE_IDLE_NS) != 0) stopService(thread);
   store<u32>(thread, THREAD_WOKEN, THREAD_STATE);
   wakeUp(load<u32>(thread, THREAD_TASK), wakerCpu, wakerTask);
   return true;
@@ -95,12 +107,16 @@ export function releaseCore(thread: u32): void {
   }
 }
 
-/** What it costs that another thread held the core before. */
-function switchTo(thread: u32): u64 {
-  const core = load<u32>(thread, THREAD_CORE);
-  const last = load<u32>(core, CORE_LAST);
-  store<u32>(core, thread, CORE_LAST);
+/** What it costs that another thread was there before; `at`: where the last one is kept. */
+function switchTo(thread: u32, at: u32): u64 {
+  const last = load<u32>(at);
+  store<u32>(at, thread);
   return last == 0 || last == thread ? 0 : (load<u32>(load<u32>(thread, THREAD_INSTANCE), INSTANCE_SWITCH_NS) as u64);
+}
+
+/** Scheduled: what it costs that the CPU goes to the thread of task t, ns. */
+export function switchCost(t: u32, cpu: u32): u64 {
+  return switchTo(load<u32>(t, TASK_QUEUE), lastOnCpus + (cpu << 2));
 }
 
 /** A timer of the thread that serves nothing. */
@@ -114,7 +130,7 @@ export function startTimer(thread: u32, time: u64): void {
 @inline
 export function startService(thread: u32, time: u64): void {
   store<u64>(thread, now, THREAD_BEGAN);
-  if ((load<u32>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) time += switchTo(thread);
+  if ((load<u32>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) time += switchTo(thread, load<u32>(thread, THREAD_CORE) + (CORE_LAST as u32));
   const t = load<u32>(thread, THREAD_TASK);
   timerSet(t >> TASK_SHIFT, t, now + time);
 }

@@ -11,6 +11,7 @@ import {
   SECTION_SV_WIRES,
   SVC_TIERS,
   SVI_STRIDE,
+  SVI_SWITCH_NS,
   SVI_TEMPLATE,
   SVM_LINK_COUNT,
   SVM_LINKS,
@@ -21,7 +22,7 @@ import { failure } from '../core/failure';
 import { section, sectionRows } from '../model';
 import { callsReset } from './call';
 import { clientInit, clientReset } from './client';
-import { coresInit } from './core';
+import { coresReset, schedulesThreads } from './core';
 import { loadCores, loadInstance, makeTask } from './loadinstances';
 import { clientEdgeCount, clientEdges, loadEdges, loadReach, loadRoutes } from './loadroutes';
 import { loadStages, loadTimings } from './loadstages';
@@ -48,6 +49,7 @@ import { allocate, instanceCount, instances, machines, nodes, tablesInit } from 
 export function servicesInit(): void {
   clientReset();
   callsReset();
+  coresReset();
   if (!tablesInit()) return;
   const from = section(SECTION_SV_INSTANCES);
   loadTimings();
@@ -56,12 +58,14 @@ export function servicesInit(): void {
   loadMachines();
   loadCores(from);
   let scheduled = false;
+  let switchesCost = false;
   for (let i: u32 = 0; i < instanceCount && failure == 0; i++) {
     const row = from + (i as usize) * SVI_STRIDE;
     loadInstance(instances + i * (INSTANCE_BYTES as u32), row, i);
     if (load<u32>(row, SVI_TEMPLATE) != NONE) scheduled = true;
+    if (load<u32>(row, SVI_SWITCH_NS) != 0) switchesCost = true;
   }
-  coresInit(scheduled);
+  if (scheduled) schedulesThreads(switchesCost);
   loadRoutes();
   loadEdges();
   loadReach();

@@ -3,7 +3,7 @@
 import { NONE, STAGE_BLOCKS, STAGE_PASSES, SV_REVERSE_TIES, TAKE_CONNECTION, TAKE_ONE } from '../abi';
 import { entityKey } from '../core/random';
 import { now } from '../kernel/events';
-import { assignThread, timerOnly } from './assigning';
+import { assignThread, idles, timerOnly } from './assigning';
 import {
   CALL_BALANCING,
   CALL_CONNECTION,
@@ -28,7 +28,6 @@ import {
   endService,
   releaseCore,
   startService,
-  startTimer,
   stopService,
   wakeThread,
 } from './core';
@@ -336,7 +335,7 @@ export function threadDone(thread: u32): void {
   }
   if (load<u32>(thread, THREAD_BATCH) != 0) return;
   const idle = load<u64>(instance, INSTANCE_IDLE_NS);
-  if (idle != 0 && load<u32>(thread, THREAD_STATE) == THREAD_READY) startTimer(thread, idle);
+  if (idle != 0 && load<u32>(thread, THREAD_STATE) == THREAD_READY) idles(thread, idle);
   else stopService(thread);
 }
 
@@ -352,6 +351,8 @@ export function threadServe(thread: u32): u64 {
     return begin(thread, stage);
   }
   store<u32>(thread, THREAD_READY, THREAD_STATE);
+  const idle = load<u64>(load<u32>(thread, THREAD_INSTANCE), INSTANCE_IDLE_NS);
   if (load<u32>(thread, THREAD_WAITING) != 0) starve(thread);
+  else if (idle != 0) idles(thread, idle);
   return u64.MAX_VALUE;
 }

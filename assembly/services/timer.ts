@@ -10,7 +10,7 @@ import { TIMED_CLIENT, TIMED_SERVER, TIMED_THREAD, TIMED_WIRE } from './records'
 import { serverDone, serverServe } from './server';
 import { threadDone, threadServe } from './thread';
 
-/** The timer of dedicated task t is due; the handler sets it anew or clears it. */
+/** The timer of task t is due; the handler sets it anew or clears it. */
 export function onServiceTimer(t: u32): void {
   const record = load<u32>(t, TASK_QUEUE);
   const timed = load<u32>(record);

@@ -39,13 +39,13 @@ export function platformOf(services: ResolvedServices): Platform {
   let cpus = 0;
   for (const m of used) {
     firstCpu.set(m, cpus);
-    cpus += services.machines[m].cores;
+    cpus += cpusOf(services, m);
   }
   if (cpus > MAX_CPUS) {
     throw new VtimeError(
       'services_cpus',
-      `the machines in use have ${cpus} cores; scheduled mode has ${MAX_CPUS} CPUs`,
-      { value: cpus, expected: `at most ${MAX_CPUS} cores in all` },
+      `the machines in use have ${cpus} CPUs; scheduled mode has ${MAX_CPUS}`,
+      { value: cpus, expected: `at most ${MAX_CPUS} CPUs in all` },
     );
   }
   // Domains are per machine, so the policy's own number of them is of the whole.
@@ -69,20 +69,30 @@ export function platformOf(services: ResolvedServices): Platform {
   return { config: given, machine: joined(one, services, used, profile === undefined), firstCpu };
 }
 
+/** CPUs of a machine: where threads are not pinned, oversubscription takes them from it. */
+function cpusOf({ scheduled, machines }: ResolvedServices, machine: number): number {
+  const { cores } = machines[machine];
+  return scheduled === undefined || scheduled.pinned ? cores : share(cores, scheduled.oversubscription);
+}
+
+/** Cores left of `cores` with so many threads on each. */
+const share = (cores: number, oversubscription: number) => Math.max(1, Math.floor(cores / oversubscription));
+
 /** One machine with the CPUs of all machines in use. */
 function joined(one: Machine, services: ResolvedServices, used: readonly number[], ideal: boolean): Machine {
   const apart = used.length <= MAX_PACKAGES;
   const cpus = used.flatMap((m, i) => {
-    const { cores, name } = services.machines[m];
-    if (!ideal && cores > one.cpus.length) {
-      throw new VtimeError('services_profile', `${name} has ${cores} cores, its profile ${one.cpus.length}`, {
-        value: cores,
-        expected: `at most ${one.cpus.length} cores`,
+    const { name } = services.machines[m];
+    const count = cpusOf(services, m);
+    if (!ideal && count > one.cpus.length) {
+      throw new VtimeError('services_profile', `${name} has ${count} CPUs, its profile ${one.cpus.length}`, {
+        value: count,
+        expected: `at most ${one.cpus.length} CPUs`,
       });
     }
     const own = ideal
-      ? Array.from({ length: cores }, () => ({ package: 0, node: 0, llc: 0 }))
-      : one.cpus.slice(0, cores);
+      ? Array.from({ length: count }, () => ({ package: 0, node: 0, llc: 0 }))
+      : one.cpus.slice(0, count);
     return own.map(({ package: pkg, node, llc }) => ({
       package: apart ? i * one.packages + pkg : pkg,
       node: apart ? i * one.packages + node : node,
@@ -124,6 +134,8 @@ function configOf(
 export class Domains {
   readonly #first = new Map<number, number>();
   readonly #size = new Map<number, number>();
+  /** Of each machine: tasks that may be on any of its CPUs. */
+  readonly #spread = new Map<number, number>();
   readonly #count: number | undefined;
   readonly #firstCpu: ReadonlyMap<number, number>;
 
@@ -135,39 +147,43 @@ export class Domains {
     const rows = model.section(abi.SECTION_DOMAINS);
     const count = this.#count;
     for (const [m, first] of firstCpu) {
-      const { cores, name } = services.machines[m];
-      if (cores % count !== 0) {
+      const { name } = services.machines[m];
+      const all = cpusOf(services, m);
+      if (all % count !== 0) {
         throw new VtimeError(
           'services_domains',
-          `${cores} cores of ${name} can't be divided into ${count} domains`,
+          `${all} CPUs of ${name} can't be divided into ${count} domains`,
           {
             value: count,
-            expected: `a divisor of ${cores}`,
+            expected: `a divisor of ${all}`,
           },
         );
       }
       this.#first.set(m, rows.count);
-      this.#size.set(m, cores / count);
+      this.#size.set(m, all / count);
       for (let d = 0; d < count; d++) {
-        const cpus = Array.from({ length: cores / count }, (_, i) => first + (d * cores) / count + i);
+        const cpus = Array.from({ length: all / count }, (_, i) => first + (d * all) / count + i);
         rows.u32(rows.add(), 0, model.mask(cpus));
       }
     }
   }
 
-  /** Domain of a machine's task: that of the CPU it is pinned to, else one after the other. */
-  of(machine: number, ordinal: number, cpu: number | undefined): number {
+  /** Domain of a machine's task: that of the CPU it is pinned to, else one after the other in the order of the machine's tasks. */
+  of(machine: number, cpu: number | undefined): number {
     if (this.#count === undefined) return abi.NONE;
-    const size = this.#size.get(machine)!;
-    const within =
-      cpu === undefined ? ordinal % this.#count : Math.floor((cpu - this.#firstCpu.get(machine)!) / size);
-    return this.#first.get(machine)! + within;
+    const first = this.#first.get(machine)!;
+    if (cpu !== undefined) {
+      return first + Math.floor((cpu - this.#firstCpu.get(machine)!) / this.#size.get(machine)!);
+    }
+    const ordinal = this.#spread.get(machine) ?? 0;
+    this.#spread.set(machine, ordinal + 1);
+    return first + (ordinal % this.#count);
   }
 }
 
 /** Cores of an instance after oversubscription. */
 export function coresLeft({ scheduled }: ResolvedServices, { cores }: ResolvedExecution): number {
-  return Math.max(1, Math.floor(cores.length / (scheduled?.oversubscription ?? 1)));
+  return share(cores.length, scheduled?.oversubscription ?? 1);
 }
 
 /** Appends a task template for each thread of an instance, or server of one without threads; returns the first. */
@@ -181,7 +197,7 @@ export function addTemplates(
   const { pinned, policy, network: networkClass } = services.scheduled!;
   const { execution, machine, network, stats } = where;
   const first = platform.firstCpu!.get(machine)!;
-  const all = Array.from({ length: services.machines[machine].cores }, (_, i) => first + i);
+  const all = Array.from({ length: cpusOf(services, machine) }, (_, i) => first + i);
   const left = execution.cores.slice(0, coresLeft(services, execution));
   // A core that is taken away is replaced by one that is left.
   const cpuOf = (core: number) => first + left[execution.cores.indexOf(core) % left.length];
@@ -202,7 +218,7 @@ export function addTemplates(
     tasks.u32(
       row,
       abi.TT_DOMAIN,
-      schedClass === 'ext' ? domains.of(machine, i, pinned ? cpus[0] : undefined) : abi.NONE,
+      schedClass === 'ext' ? domains.of(machine, pinned ? cpus[0] : undefined) : abi.NONE,
     );
     tasks.u32(row, abi.TT_BACKGROUND, 1);
   }

@@ -37,6 +37,23 @@ export interface InstanceResult {
   residence: Histogram;
 }
 
+/** What the kernel below the services did, from the beginning of the run. */
+export interface KernelResult {
+  cpus: number;
+  switches: number;
+  /** Switches to a task that ran on another CPU before. */
+  migrations: number;
+  wakeups: number;
+  /** Switches away from a task that could have run on. */
+  preemptions: number;
+  /** Tasks that a policy took from another domain's queue. */
+  steals: number;
+  /** Tasks that the fair class's load balancing moved. */
+  pulls: number;
+  /** From a thread's wake-up until it has a CPU, ns. */
+  wake_latency: Histogram;
+}
+
 export interface EdgeResult {
   /** Index of the instance; −1: the client. */
   from: number;
@@ -82,6 +99,8 @@ export interface ServicesResult {
     /** Requests whose last attempt timed out; they have no latency. */
     given_up: number;
   };
+  /** Scheduled mode only. */
+  kernel?: KernelResult;
   /** Outcome deadlocked: who waits for whom. */
   deadlock?: Deadlock;
   /** Edges with a pool or with blocking connections. */
@@ -141,6 +160,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
   const histograms = sections.get(abi.SECTION_HISTOGRAMS)!;
   const buckets = sections.get(abi.SECTION_BUCKETS)!.offset;
   const latencies = new Map<string, Histogram>();
+  let wake_latency = Histogram.empty;
   for (let i = 0; i < histograms.count; i++) {
     const { kind, classId, histogram } = Histogram.decode(
       view,
@@ -148,6 +168,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       buckets,
     );
     if (kind === abi.HISTOGRAM_LATENCY) latencies.set(model.classes[classId].name, histogram);
+    if (kind === abi.HISTOGRAM_WAKE_LATENCY) wake_latency = wake_latency.merge(histogram);
   }
   const rows = sections.get(abi.SECTION_SV_RESULTS)!;
   const end_ns = simulation.counter(abi.R_END_NS);
@@ -182,10 +203,28 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       jobs: of(row, abi.SVR_JOBS),
       residence: (service >= 0 ? latencies.get(name) : undefined) ?? Histogram.empty,
     })),
+    ...(model.services.mode === 'dedicated' ? {} : { kernel: kernelOf(simulation, model, wake_latency) }),
     ...(waits === undefined ? {} : { deadlock: deadlockOf(view, waits, model) }),
     client: clientOf(view, sections.get(abi.SECTION_SV_CLIENT_RESULTS)!),
     edges: edgesOf(view, sections.get(abi.SECTION_SV_EDGE_RESULTS)!, model),
     intervals: intervalsOf(view, sections.get(abi.SECTION_SV_INTERVALS)!, model),
+  };
+}
+
+function kernelOf(
+  simulation: Simulation,
+  { machine }: EncodedServices,
+  wake_latency: Histogram,
+): KernelResult {
+  return {
+    cpus: machine.cpus.length,
+    switches: simulation.counter(abi.R_SWITCHES),
+    migrations: simulation.counter(abi.R_MIGRATIONS),
+    wakeups: simulation.counter(abi.R_WAKEUPS),
+    preemptions: simulation.counter(abi.R_PREEMPTIONS),
+    steals: simulation.counter(abi.R_STEALS),
+    pulls: simulation.counter(abi.R_BALANCE_PULLS) + simulation.counter(abi.R_NEWIDLE_PULLS),
+    wake_latency,
   };
 }
 

@@ -156,7 +156,7 @@ function checkServices(services: Services, findings: Findings): void {
         findings.error(at, 'duplicate-instance', `"${instanceName}" is an instance of "${owner}" already`);
       }
       owners.set(instanceName, name);
-      checkOwnModel(instance.model, service, [...at, 'model'], services, findings);
+      if (instance !== balancer) checkOwnModel(instance.model, service, [...at, 'model'], services, findings);
       if (findings.known([...at, 'machine'], 'machine', instance.machine, machines)) {
         checkExecution(instance, services.machines[instance.machine].cores, at, findings);
       }

@@ -9,8 +9,9 @@ import { servicesGraph } from '../graph/services.js';
 import { modelNamed, stagesGraph } from '../graph/stages.js';
 import { resolveServices } from '../resolve.js';
 import type { RunPlan } from '../run/cells.js';
+import { KERNEL_HEADER, kernelCells } from '../run/kernel.js';
 import { busiest, QUANTILES, type RunSummary } from '../run/summary.js';
-import { estimateText, kneeText, loadText, pointNotes, tierCells } from '../run/terminal.js';
+import { estimateText, kneeText, loadText, onKernel, pointNotes, tierCells } from '../run/terminal.js';
 import { COMPARISON_HEADER, compare, comparisonRows } from './compare.js';
 import { latencyDistributions, latencyOverLoad, tierBreakdown, utilisationOverLoad } from './figures.js';
 import type { ReferencePoint } from './reference.js';
@@ -74,6 +75,21 @@ function comparison(summary: RunSummary, reference: readonly ReferencePoint[]): 
   );
 }
 
+function kernelSection({ points }: RunSummary): string {
+  const rows = onKernel(points).map((point) => ({
+    cells: [point.scheduler, loadText(point), ...kernelCells(point.kernel)],
+  }));
+  if (rows.length === 0) return '';
+  return section(
+    'Kernel',
+    tableHtml([{ cells: ['scheduler', 'load', ...KERNEL_HEADER] }], rows),
+    paragraph(
+      'Counts are per request, of all threads and network stacks; from the beginning of the run.',
+      'notes',
+    ),
+  );
+}
+
 /** The whole page. */
 export async function servicesReport(
   plan: RunPlan,
@@ -118,6 +134,7 @@ export async function servicesReport(
       figureHtml(await tierBreakdown(summary)),
       tierTable(summary),
     ),
+    kernelSection(summary),
     section(
       'Stages',
       ...stages.map(

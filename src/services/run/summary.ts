@@ -5,6 +5,7 @@ import type { InstanceResult, ServicesResult } from '../../engine/services.js';
 import { type Estimate, estimate, jackknife, QUANTILE_RESOLUTION, widened } from '../../report/statistics.js';
 import type { ResolvedServices } from '../resolved.js';
 import type { RunPlan, RunPoint } from './cells.js';
+import { type KernelSummary, kernelOf } from './kernel.js';
 import type { Ran } from './pool.js';
 
 export const QUANTILES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
@@ -70,6 +71,8 @@ export interface PointSummary extends RunPoint {
   /** Pools and blocking connections for which calls waited. */
   waits: EdgeWait[];
   power?: PowerSummary;
+  /** Scheduled mode only. */
+  kernel?: KernelSummary;
   /** Of the first replication that deadlocked: who waits for whom. */
   deadlock?: string[];
   /** Warm-up of each replication, ms; with mser-5 only. */
@@ -231,6 +234,7 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
     waits: waitsOf(results, services),
     ...deadlockOf(results),
     ...powerOf(results, services),
+    ...kernelOf(results),
     wall_ms: cells.reduce((total, entry) => total + entry.ran.wall_ms, 0),
   };
 }

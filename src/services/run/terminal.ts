@@ -2,6 +2,7 @@
 
 import { fixed, share, significant } from '../../report/format.js';
 import type { Estimate } from '../../report/statistics.js';
+import { KERNEL_HEADER, kernelCells } from './kernel.js';
 import { busiest, type Knee, type PointSummary, QUANTILES, type RunSummary } from './summary.js';
 
 /** "0.3587 ± 0.0012": the half-width to the digits of the mean. */
@@ -78,6 +79,19 @@ function tierRows(points: readonly PointSummary[]): string[][] {
       point.tiers.map((tier, i) => [i === 0 ? loadText(point) : '', ...tierCells(tier)]),
     ),
   ];
+}
+
+/** Points on a simulated kernel. */
+export const onKernel = (points: readonly PointSummary[]): PointSummary[] =>
+  points.filter(({ kernel }) => kernel !== undefined);
+
+function kernelTable(points: readonly PointSummary[]): string {
+  const rows = onKernel(points).map((point) => [
+    point.scheduler,
+    loadText(point),
+    ...kernelCells(point.kernel),
+  ]);
+  return rows.length === 0 ? '' : `\n${aligned([['scheduler', 'load', ...KERNEL_HEADER], ...rows], 1)}`;
 }
 
 export function kneeText(
@@ -175,6 +189,7 @@ export function runText(summary: RunSummary): string {
   return [
     aligned(pointRows(points, several), several ? 1 : 0),
     ...(shown.length === 0 ? [] : ['\n', aligned(tierRows(shown), 2)]),
+    kernelTable(shown),
     ...knees.map((knee) => `\n${kneeText(knee, several)}\n`),
     '\n',
     ...notes.map((note) => `${note}\n`),

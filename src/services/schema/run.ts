@@ -32,13 +32,15 @@ export const scheduled = section({
   kernel: kernel.prefault({}),
   pinned: flag()
     .default(true)
-    .describe('Threads stay on the cores of their instance; false: any core of the machine.'),
+    .describe('Threads stay on the cores of their instance; false: any CPU of the machine.'),
   network: oneOf('realtime', 'fair', 'ext')
     .default('realtime')
     .describe("Class of the network stack's tasks; realtime comes before all others, as interrupts do."),
   oversubscription: count(1, 64)
     .default(1)
-    .describe('Cores of every instance divided by this, at least one left.'),
+    .describe(
+      'Cores of every instance are divided by this, at least one left; CPUs of every machine where threads are not pinned.',
+    ),
 });
 
 export const run = section({
