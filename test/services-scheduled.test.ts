@@ -65,6 +65,30 @@ test('threads that are not pinned are spread over the domains of their machine',
   assert.equal([latency.min, latency.max], [20_000_000, 20_000_000]);
 });
 
+// Sixteen threads on eight CPUs that are 70 % busy, each with 20 µs at a time: whatever waits has run half a millisecond ago at the latest.
+test('idle CPUs leave threads that have just run where they are, unless migration is free', async () => {
+  const pulls = async (kernel: NonNullable<Scheduled>['kernel']) => {
+    const run = await runServices({
+      machines: { host: { cores: 16 } },
+      models: {
+        work: { stages: { serve: { time: { exponential: '20us' } } }, paths: { all: { stages: ['serve'] } } },
+      },
+      services: {
+        work: { model: 'work', instances: { w: { machine: 'host', threads: 16, cores: '0-15' } } },
+      },
+      requests: { r: { nodes: { work: { service: 'work', next: ['client'] } } } },
+      client: { load: '280000/s' },
+      run: { duration: '50ms' },
+      mode: 'scheduled',
+      scheduled: { policy: 'eevdf', kernel, pinned: false, oversubscription: 2 },
+    });
+    assert.is(run.outcome, 'completed');
+    return (run.kernel?.pulls ?? 0) / run.completed;
+  };
+  assert.ok((await pulls({})) < 0.01);
+  assert.ok((await pulls({ migration_cost: '0s' })) > 0.05);
+});
+
 test('scheduling domains run the same services', async () => {
   const run = await twoTier({ policy: { name: 'domains', domains: 4 }, pinned: false });
   assert.is(run.outcome, 'completed');

@@ -176,6 +176,8 @@ export const P_CONTAINER_SHARES: u32 = 116;
 /** 0 = none, all ones = the function's CPUs times the period. */
 export const P_CONTAINER_QUOTA_NS: u32 = 117;
 export const P_CONTAINER_PERIOD_NS: u32 = 118;
+/** sysctl_sched_migration_cost: a fair task that ran within it is cache-hot. */
+export const P_MIGRATION_COST_NS: u32 = 119;
 export const P_COUNT: u32 = 120;
 
 export const KERNEL_6_11_SCX: u32 = 0;

@@ -9,6 +9,8 @@
 //   * tasks move one by one, where the kernel first takes off all and then puts on all;
 //   * active balancing happens inside the busy CPU's schedule(), not in a stopper thread.
 
+import { P_MIGRATION_COST_NS } from '../abi';
+import { param } from '../core/counters';
 import { CPU_SHIFT, ONLINE_MASK, OVERLOADED_MASK, SCRATCH_MASK } from '../core/layout';
 import {
   dstCpu,
@@ -36,7 +38,6 @@ import {
   cpuRq,
   cpuUtil,
   listMoveToNewest,
-  MIGRATION_COST_NS,
   RQ_NR_RUNNING,
   RQ_OLDEST,
   RQ_PUSH_CPU,
@@ -115,11 +116,11 @@ function canMigrate(t: u32): bool {
   return !taskHot(t) || load<u32>(domainOf(level, dstCpu), SD_NR_FAILED) > cacheNiceTries();
 }
 
-/** task_hot(): ran less than half a millisecond ago. */
+/** task_hot() */
 // @ts-ignore: decorator
 @inline
 function taskHot(t: u32): bool {
-  return now - load<u64>(t, TASK_EXEC_START) < MIGRATION_COST_NS;
+  return now - load<u64>(t, TASK_EXEC_START) < param(P_MIGRATION_COST_NS);
 }
 
 /** sd->cache_nice_tries */

@@ -39,6 +39,8 @@ export interface EncodedModel {
 export type SourceTraces = ReadonlyMap<string, Trace>;
 
 const KERNELS = { '6.11-scx': abi.KERNEL_6_11_SCX, '6.12': abi.KERNEL_6_12, '7.3': abi.KERNEL_7_3 } as const;
+/** sysctl_sched_migration_cost */
+const MIGRATION_COST = '500us';
 const GOVERNORS = {
   performance: abi.GOVERNOR_PERFORMANCE,
   schedutil: abi.GOVERNOR_SCHEDUTIL,
@@ -178,6 +180,7 @@ function encodeKernel(model: Model, { kernel, seed, output }: ResolvedConfig): v
   model.set(abi.P_WATCHDOG_NS, durationNs(kernel.watchdog_timeout));
   model.set(abi.P_ON_STALL_FALLBACK, kernel.on_stall === 'fallback' ? 1 : 0);
   model.set(abi.P_BASE_SLICE_NS, durationNs(kernel.base_slice));
+  model.set(abi.P_MIGRATION_COST_NS, durationNs(kernel.migration_cost ?? MIGRATION_COST));
   model.set(abi.P_GROUP_SCHED, kernel.group_scheduling ? 1 : 0);
   model.set(abi.P_BANDWIDTH_SLICE_NS, durationNs(kernel.bandwidth_slice));
   model.set(abi.P_DIGEST, output.digest ? 1 : 0);

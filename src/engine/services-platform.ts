@@ -197,18 +197,22 @@ export function addTemplates(
   const { pinned, policy, network: networkClass } = services.scheduled!;
   const { execution, machine, network, stats } = where;
   const first = platform.firstCpu!.get(machine)!;
-  const all = Array.from({ length: cpusOf(services, machine) }, (_, i) => first + i);
+  const number = cpusOf(services, machine);
+  const all = Array.from({ length: number }, (_, i) => first + i);
   const left = execution.cores.slice(0, coresLeft(services, execution));
   // A core that is taken away is replaced by one that is left.
-  const cpuOf = (core: number) => first + left[execution.cores.indexOf(core) % left.length];
+  const cpuOf = (core: number) =>
+    first + (pinned ? left[execution.cores.indexOf(core) % left.length] : core % number);
   const own = (i: number) =>
     execution.kind === 'threads' ? (execution.pinned[i] ?? execution.cores) : [execution.cores[i]];
   const schedClass = network ? networkClass : policy.name === 'eevdf' ? 'fair' : 'ext';
+  // Interrupts come to the CPUs that they are routed to.
+  const stays = pinned || schedClass === 'realtime';
   const tasks = model.section(abi.SECTION_TASKS);
   const start = tasks.count;
   const count = execution.kind === 'threads' ? execution.number : execution.cores.length;
   for (let i = 0; i < count; i++) {
-    const cpus = pinned ? [...new Set(own(i).map(cpuOf))] : all;
+    const cpus = stays ? [...new Set(own(i).map(cpuOf))] : all;
     const row = tasks.add();
     tasks.u32(row, abi.TT_PC, 0);
     tasks.u32(row, abi.TT_CLASS, CLASSES[schedClass]);

@@ -8,10 +8,11 @@ import {
   MASKS,
   ONLINE_MASK,
   OVERLOADED_MASK,
+  PARAMS,
   RESCHED_MASK,
   SOURCES,
 } from '../../assembly/core/layout';
-import { KERNEL_6_11_SCX } from '../../assembly/abi';
+import { KERNEL_6_11_SCX, P_MIGRATION_COST_NS } from '../../assembly/abi';
 import { CPU_CURR } from '../../assembly/kernel/cpu';
 import { wakesInPlace } from '../../assembly/kernel/delayed';
 import { eventsReset, LANE_BALANCE, lanePending, now, setNow } from '../../assembly/kernel/events';
@@ -93,6 +94,7 @@ export function setup(cpus: u32, perNode: u32, perLlc: u32, sliceNs: u64, tickNs
     maskSet(ONLINE_MASK, cpu);
     maskSet(IDLE_MASK, cpu);
   }
+  store<u64>(PARAMS + ((P_MIGRATION_COST_NS as usize) << 3), 500000);
   tasksReset();
   eventsReset(1, 1);
   fairInit(sliceNs, false, tickNs, kernel);

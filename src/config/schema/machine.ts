@@ -59,6 +59,11 @@ const kernelObject = section({
   base_slice: duration
     .optional()
     .describe("EEVDF's slice. Default: the kernel's own, by version and number of CPUs."),
+  migration_cost: duration
+    .optional()
+    .describe(
+      'Load balancing leaves a fair task that ran within this where it is, at first (debugfs sched/migration_cost_ns). Default: 500us.',
+    ),
   group_scheduling: flag()
     .optional()
     .describe(

@@ -4,6 +4,9 @@ import { durationNs, megahertz } from '../../config/units.js';
 import type { Findings } from '../findings.js';
 import type { Services } from '../schema.js';
 
+/** Its default. */
+const BANDWIDTH_SLICE = '5ms';
+
 function checkPower(services: Services, findings: Findings): void {
   const { power } = services;
   if (power === undefined) return;
@@ -40,6 +43,13 @@ export function checkRun(services: Services, findings: Findings): void {
   checkPower(services, findings);
   if (scheduled !== undefined && mode !== 'scheduled') {
     findings.error(['scheduled'], 'mode', 'needs mode: scheduled');
+  }
+  const { group_scheduling, bandwidth_slice } = scheduled?.kernel ?? {};
+  if (group_scheduling !== undefined) {
+    findings.error(['scheduled', 'kernel', 'group_scheduling'], 'cgroups', 'services are in no cgroups');
+  }
+  if (bandwidth_slice !== undefined && bandwidth_slice !== BANDWIDTH_SLICE) {
+    findings.error(['scheduled', 'kernel', 'bandwidth_slice'], 'cgroups', 'services are in no cgroups');
   }
   const { load } = client;
   const end = run.duration ?? (Array.isArray(load) ? load[load.length - 1].until : undefined);

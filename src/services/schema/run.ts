@@ -32,7 +32,9 @@ export const scheduled = section({
   kernel: kernel.prefault({}),
   pinned: flag()
     .default(true)
-    .describe('Threads stay on the cores of their instance; false: any CPU of the machine.'),
+    .describe(
+      'Threads stay on the cores of their instance; false: any CPU of the machine, but for a realtime network.',
+    ),
   network: oneOf('realtime', 'fair', 'ext')
     .default('realtime')
     .describe("Class of the network stack's tasks; realtime comes before all others, as interrupts do."),
