@@ -169,16 +169,13 @@ test('paths in a services file are relative to its folder', () => {
     file,
     `${convert('data/uqsim/derived/nginx_1')}
 mode: scheduled
-scheduled: {policy: {object: my.bpf.o}, profile: my.json}
+profile: my.json
+scheduled: {policy: {object: my.bpf.o}}
 reference: {file: measured.json, key: k}
 `,
   );
-  const { scheduled, reference } = loadServices(file);
-  const seen = [
-    scheduled!.profile,
-    'object' in scheduled!.policy && scheduled!.policy.object,
-    reference!.file,
-  ];
+  const { scheduled, reference, profile } = loadServices(file);
+  const seen = [profile, 'object' in scheduled!.policy && scheduled!.policy.object, reference!.file];
   assert.equal(
     seen.map(String).map((path) => resolve(path)),
     [join(root, 'my.json'), join(root, 'my.bpf.o'), join(root, 'measured.json')],

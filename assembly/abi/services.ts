@@ -6,9 +6,9 @@
 
 /** Machines, 16 B (SVM_). */
 export const SECTION_SV_MACHINES: u32 = 40;
-/** Instances of services and of network stacks, 80 B (SVI_). */
+/** Instances of services and of network stacks, 88 B (SVI_). */
 export const SECTION_SV_INSTANCES: u32 = 41;
-/** Cores, 8 B: u32 machine, u32 instances that may use it. */
+/** Cores, 8 B: u32 machine, u32 CPU of the machine model that it is, NONE = it costs no energy. */
 export const SECTION_SV_CORES: u32 = 42;
 /** u32 numbers that other records point into. */
 export const SECTION_SV_LISTS: u32 = 43;
@@ -46,7 +46,7 @@ export const SVM_LINK_COUNT: u32 = 8;
 
 // ---- instances ------------------------------------------------------------------------------------------
 
-export const SVI_STRIDE: u32 = 80;
+export const SVI_STRIDE: u32 = 88;
 /** u32 KIND_ */
 export const SVI_KIND: u32 = 0;
 /** u32 number of threads, or of queues (pairs) */
@@ -79,6 +79,8 @@ export const SVI_SWITCH_NS: u32 = 60;
 /** u64 until a made thread takes its first call; idle time after which it ends, 0 = never; ns (dedicated) */
 export const SVI_SPAWN_NS: u32 = 64;
 export const SVI_IDLE_NS: u32 = 72;
+/** u32 first of the frequencies of its steps in SECTION_SV_LISTS, MHz */
+export const SVI_MHZ: u32 = 80;
 
 /** Threads, each with a queue per path and stage. */
 export const KIND_THREADS: u32 = 0;
@@ -260,13 +262,14 @@ export const SVB_STRIDE: u32 = 24;
 /** Most batches; a batch has SERIES_BATCH × 2^k requests, k so that they suffice. */
 export const SERIES_BATCHES: u32 = 4096;
 export const SERIES_BATCH: u32 = 5;
-/** Per interval, u64: end ns, requests that ended, their tail latency ns, the client's rate per second, then for each tier its tail latency and step. */
+/** Per interval, u64: end ns, requests that ended, their tail latency ns, the client's rate per second, energy so far pJ, then for each tier its tail latency and step. */
 export const SECTION_SV_INTERVALS: u32 = 112;
 export const INTERVAL_END_NS: u32 = 0;
 export const INTERVAL_REQUESTS: u32 = 1;
 export const INTERVAL_TAIL_NS: u32 = 2;
 export const INTERVAL_RATE: u32 = 3;
-export const INTERVAL_TIERS: u32 = 4;
+export const INTERVAL_ENERGY: u32 = 4;
+export const INTERVAL_TIERS: u32 = 5;
 /** Busy time of instances by frequency step, 16 B: u32 instance, u32 step, u64 ns. */
 export const SECTION_SV_STEPS: u32 = 113;
 

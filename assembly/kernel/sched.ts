@@ -58,6 +58,7 @@ import { armTick, enterIdle, idleInit, leaveIdle } from './idling';
 import { JOB_STATE, JOB_STATE_SINCE, jobShift, jobState } from './job';
 import { maskClear, maskFirst, maskSet, maskTest } from './mask';
 import { decided, observeInit, record } from './observe';
+import { metersEnergy, meterSwitch } from '../services/meter';
 import { advance, startsRun } from './program';
 import { rtExit, rtPick, rtServedNothing, rtServes, rtTasks } from './rt';
 import {
@@ -152,6 +153,7 @@ function startRunning(cpu: u32, c: u32, t: u32): void {
   if ((flags & FLAG_WOKEN) != 0) record(t, HISTOGRAM_WAKE_LATENCY, now - load<u64>(t, TASK_WOKEN_AT));
   store<u16>(t, (flags & ~(FLAG_MIGRATED | FLAG_WOKEN)) as u16, TASK_FLAGS);
   store<u64>(t, now, TASK_EXEC_START);
+  if (metersEnergy) meterSwitch(t, cpu);
   // Not before: ops.stopping() of a preempted task still charges the stint.
   store<u64>(t, 0, TASK_STINT);
   store<u64>(c, cost, CPU_COST);

@@ -180,8 +180,9 @@ function chosenMhz(c: usize, limit: u32): u32 {
 
 /** The CPU leaves idle. Returns the frequency at which it starts, which is set. */
 export function frequencyBusy(cpu: u32, now: u64): u32 {
+  const fixed = load<u32>(MS_FIXED_MHZ);
+  if (fixed != 0) return fixed;
   const c = cpuOffset(cpu);
-  if (load<u32>(MS_FIXED_MHZ) != 0) return load<u32>(c, MC_MHZ);
   const p = packageOffset(load<u32>(c, MC_PACKAGE));
   rememberDemand(c, now);
   store<u32>(c, 1, MC_WORKING);
@@ -226,8 +227,9 @@ export function frequencyEvaluate(pkg: u32, now: u64): void {
 
 /** Frequency at which the CPU should run from `now` on, MHz, under the limit of its package's last evaluation. */
 export function frequencyTarget(cpu: u32, now: u64): u32 {
+  const fixed = load<u32>(MS_FIXED_MHZ);
+  if (fixed != 0) return fixed;
   const c = cpuOffset(cpu);
-  if (load<u32>(MS_FIXED_MHZ) != 0) return load<u32>(c, MC_MHZ);
   const p = packageOffset(load<u32>(c, MC_PACKAGE));
   rememberDemand(c, now);
   const limit = load<u32>(p, MP_LIMIT);
@@ -260,12 +262,12 @@ export function frequencyReset(): void {
   const policy = governor();
   const fixed =
     policy == GOVERNOR_POWERSAVE || minMhz() >= highest || (policy == GOVERNOR_PERFORMANCE && lowest == highest);
-  store<u32>(MS_FIXED_MHZ, fixed ? 1 : 0);
   const limit = turboLimit(0);
   for (let pkg: u32 = 0, packages = load<u32>(MS_PACKAGES); pkg < packages; pkg++) {
     store<u32>(packageOffset(pkg), limit, MP_LIMIT);
   }
   const mhz = policy == GOVERNOR_PERFORMANCE ? limit : minMhz();
+  store<u32>(MS_FIXED_MHZ, fixed ? mhz : 0);
   for (let cpu: u32 = 0, cpus = load<u32>(MS_CPUS); cpu < cpus; cpu++) {
     const c = cpuOffset(cpu);
     store<u32>(c, mhz, MC_MHZ);

@@ -78,7 +78,7 @@ export const MS_TURBO_ROWS: usize = MACHINE_SCALARS + 8;
 /** At least 1: a machine without idle states has one that costs and draws nothing. */
 export const MS_IDLE_STATES: usize = MACHINE_SCALARS + 12;
 export const MS_POWER_ROWS: usize = MACHINE_SCALARS + 16;
-/** 1: no event can change a frequency. */
+/** Where no governor changes a frequency: that at which work is done; else 0. */
 export const MS_FIXED_MHZ: usize = MACHINE_SCALARS + 20;
 /** Highest turbo limit, MHz. */
 export const MS_MAX_MHZ: usize = MACHINE_SCALARS + 24;

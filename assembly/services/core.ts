@@ -7,6 +7,7 @@ import { now, timerClear, timerSet } from '../kernel/events';
 import { nrCpus } from '../kernel/mask';
 import { TASK_QUEUE, TASK_SUM_EXEC } from '../kernel/task';
 import { wakeUp } from '../kernel/wakeup';
+import { meterBegin, meterEnd, metering } from './meter';
 import {
   CORE_HOLDER,
   CORE_LAST,
@@ -16,8 +17,6 @@ import {
   INSTANCE_IDLE_NS,
   INSTANCE_KIND,
   INSTANCE_STARVED,
-  INSTANCE_STEP,
-  INSTANCE_STEP_BUSY,
   INSTANCE_SWITCH_NS,
   THREAD_BEGAN,
   THREAD_CORE,
@@ -76,7 +75,7 @@ export function wakeThread(thread: u32): bool {
 // @ts-ignore: decorator
 @inline
 export function acquireCore(thread: u32): bool {
-  if ((load<u32>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) != 0) return true;
+  if ((load<u16>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) != 0) return true;
   return acquireOf(thread);
 }
 
@@ -130,7 +129,8 @@ export function startTimer(thread: u32, time: u64): void {
 @inline
 export function startService(thread: u32, time: u64): void {
   store<u64>(thread, now, THREAD_BEGAN);
-  if ((load<u32>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) time += switchTo(thread, load<u32>(thread, THREAD_CORE) + (CORE_LAST as u32));
+  if (metering) meterBegin(thread);
+  if ((load<u16>(thread, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) time += switchTo(thread, load<u32>(thread, THREAD_CORE) + (CORE_LAST as u32));
   const t = load<u32>(thread, THREAD_TASK);
   timerSet(t >> TASK_SHIFT, t, now + time);
 }
@@ -142,11 +142,7 @@ export function endService(thread: u32): void {
   const time = now - load<u64>(thread, THREAD_BEGAN);
   const instance = load<u32>(thread, THREAD_INSTANCE);
   store<u64>(instance, load<u64>(instance, INSTANCE_BUSY_NS) + time, INSTANCE_BUSY_NS);
-  const bySteps = load<u32>(instance, INSTANCE_STEP_BUSY);
-  if (bySteps != 0) {
-    const at = bySteps + (load<u32>(instance, INSTANCE_STEP) << 3);
-    store<u64>(at, load<u64>(at) + time);
-  }
+  if (metering) meterEnd(thread, time);
   const t = load<u32>(thread, THREAD_TASK);
   store<u64>(t, load<u64>(t, TASK_SUM_EXEC) + time, TASK_SUM_EXEC);
 }

@@ -26,6 +26,7 @@ import { coresReset, schedulesThreads } from './core';
 import { loadCores, loadInstance, makeTask } from './loadinstances';
 import { clientEdgeCount, clientEdges, loadEdges, loadReach, loadRoutes } from './loadroutes';
 import { loadStages, loadTimings } from './loadstages';
+import { meterReset } from './meter';
 import { monitorInit, monitorReset } from './monitor';
 import { networkInit } from './network';
 import {
@@ -50,6 +51,7 @@ export function servicesInit(): void {
   clientReset();
   callsReset();
   coresReset();
+  meterReset();
   if (!tablesInit()) return;
   const from = section(SECTION_SV_INSTANCES);
   loadTimings();

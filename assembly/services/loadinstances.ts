@@ -15,6 +15,7 @@ import {
   SVI_IDLE_NS,
   SVI_KIND,
   SVI_MACHINE,
+  SVI_MHZ,
   SVI_PATH_COUNT,
   SVI_PATHS,
   SVI_PINNING,
@@ -49,9 +50,11 @@ import {
 } from '../kernel/task';
 import { section, sectionRows } from '../model';
 import { joinStages, setStep } from './loadstages';
+import { meterEnergy, meterSteps } from './meter';
 import { tierOf } from './monitor';
 import {
   CONNECTION_SHIFT,
+  CORE_CPU,
   CORE_SHARER_COUNT,
   CORE_SHARERS,
   INSTANCE_ACTIVE,
@@ -63,6 +66,7 @@ import {
   INSTANCE_INDEX,
   INSTANCE_KIND,
   INSTANCE_MACHINE,
+  INSTANCE_MHZ,
   INSTANCE_PATH_COUNT,
   INSTANCE_PATHS,
   INSTANCE_QUEUE_COUNT,
@@ -89,6 +93,7 @@ import {
   STAGE_QUEUE_SHIFT,
   STAGE_TAKE,
   THREAD_BYTES,
+  THREAD_CORE,
   THREAD_CORE_COUNT,
   THREAD_CORES,
   THREAD_FLAGS,
@@ -96,19 +101,25 @@ import {
   THREAD_OWNS_CORE,
   THREAD_QUEUE_COUNT,
   THREAD_QUEUES,
+  THREAD_STEP,
   THREAD_TASK,
   THREAD_TIMED,
   TIMED_SERVER,
   TIMED_THREAD,
 } from './records';
 import { byConnection } from './stagequeue';
-import { allocate, connections, coreAt, instanceCount, instances, listAt, machines, paths } from './tables';
+import { allocate, connections, coreAt, instanceCount, instances, listAddress, listAt, machines, paths } from './tables';
 import { threadStride } from './thread';
 
 /** Cores, and for those that several instances may use the list of these. */
 export function loadCores(instanceRows: usize): void {
-  section(SECTION_SV_CORES);
+  const rows = section(SECTION_SV_CORES);
   const n = sectionRows();
+  for (let c: u32 = 0; c < n; c++) {
+    const cpu = load<u32>(rows + ((c as usize) << 3), 4);
+    store<u32>(coreAt(c), cpu, CORE_CPU);
+    if (cpu != NONE) meterEnergy();
+  }
   for (let pass = 0; pass < 2; pass++) {
     for (let i: u32 = 0; i < instanceCount; i++) {
       const row = instanceRows + (i as usize) * SVI_STRIDE;
@@ -149,7 +160,11 @@ export function loadInstance(instance: u32, row: usize, index: u32): void {
   store<u32>(instance, load<u32>(row, SVI_STEPS), INSTANCE_STEPS);
   const tier = load<u32>(row, SVI_TIER);
   if (tier != NONE) store<u32>(instance, tierOf(tier, instance), INSTANCE_TIER);
-  if (load<u32>(row, SVI_STEPS) > 1) store<u32>(instance, allocate(load<u32>(row, SVI_STEPS), 8), INSTANCE_STEP_BUSY);
+  store<u32>(instance, listAddress(load<u32>(row, SVI_MHZ)), INSTANCE_MHZ);
+  if (load<u32>(row, SVI_STEPS) > 1) {
+    store<u32>(instance, allocate(load<u32>(row, SVI_STEPS), 8), INSTANCE_STEP_BUSY);
+    meterSteps();
+  }
   store<u32>(instance, load<u32>(row, SVI_ACTIVE), INSTANCE_ACTIVE);
   store<u32>(instance, load<u32>(row, SVI_ACTIVE), INSTANCE_AT_LEAST);
   store<u32>(instance, load<u32>(row, SVI_SWITCH_NS), INSTANCE_SWITCH_NS);
@@ -203,6 +218,12 @@ function ownsCores(row: usize): bool {
   return true;
 }
 
+/** The thread has the core of the list for itself. */
+function own(thread: u32, core: u32): void {
+  store<u16>(thread, THREAD_OWNS_CORE as u16, THREAD_FLAGS);
+  store<u32>(thread, coreAt(listAt(core)), THREAD_CORE);
+}
+
 function loadThreads(instance: u32, row: usize, queues: u32): void {
   const n = load<u32>(row, SVI_COUNT);
   const stride = threadStride(instance);
@@ -215,10 +236,11 @@ function loadThreads(instance: u32, row: usize, queues: u32): void {
     const thread = threads + i * stride;
     store<u32>(thread, TIMED_THREAD, THREAD_TIMED);
     store<u32>(thread, instance, THREAD_INSTANCE);
+    store<u16>(thread, load<u32>(instance, INSTANCE_STEP) as u16, THREAD_STEP);
     pinned(row, i);
     store<u32>(thread, coresOf(pinnedFirst, pinnedCount), THREAD_CORES);
     store<u32>(thread, pinnedCount, THREAD_CORE_COUNT);
-    if (owns) store<u32>(thread, THREAD_OWNS_CORE, THREAD_FLAGS);
+    if (owns) own(thread, pinnedCount == 1 ? pinnedFirst : pinnedFirst + i);
     store<u32>(thread, allocate(queues, 1 << STAGE_QUEUE_SHIFT), THREAD_QUEUES);
     store<u32>(thread, queues, THREAD_QUEUE_COUNT);
     loadQueues(instance, thread);
@@ -253,9 +275,10 @@ function loadServers(instance: u32, row: usize): void {
     const first = load<u32>(row, SVI_CORES) + i;
     store<u32>(server, TIMED_SERVER, THREAD_TIMED);
     store<u32>(server, instance, THREAD_INSTANCE);
+    store<u16>(server, load<u32>(instance, INSTANCE_STEP) as u16, THREAD_STEP);
     store<u32>(server, coresOf(first, 1), THREAD_CORES);
     store<u32>(server, 1, THREAD_CORE_COUNT);
-    if (load<u32>(coreAt(listAt(first)), CORE_SHARER_COUNT) == 1) store<u32>(server, THREAD_OWNS_CORE, THREAD_FLAGS);
+    if (load<u32>(coreAt(listAt(first)), CORE_SHARER_COUNT) == 1) own(server, first);
     store<u32>(server, allocate(queueCount, 4), THREAD_QUEUES);
     store<u32>(server, makeTask(server, row, i), THREAD_TASK);
   }

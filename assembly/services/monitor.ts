@@ -9,6 +9,7 @@ import {
   HISTOGRAM_KINDS,
   HISTOGRAM_WORKER_DURATION,
   INTERVAL_END_NS,
+  INTERVAL_ENERGY,
   INTERVAL_RATE,
   INTERVAL_REQUESTS,
   INTERVAL_TAIL_NS,
@@ -26,7 +27,9 @@ import { HISTOGRAM_COUNT, histogramAddress, histogramClear, histogramReset, hist
 import { TASK_SHIFT } from '../core/layout';
 import { mulQ32 } from '../core/random';
 import { now, timerClear, timerSet } from '../kernel/events';
+import { energyTotal } from '../machine/energy';
 import { clientActive, currentRate } from './client';
+import { metersEnergy } from './meter';
 import { recordIntervals } from './request';
 import { algorithm1, algorithm1Init } from './power';
 import { pid, pidInit } from './pid';
@@ -150,6 +153,7 @@ function writeRow(ended: u64, tail: u64): void {
   store<u64>(row + INTERVAL_REQUESTS * 8, ended);
   store<u64>(row + INTERVAL_TAIL_NS * 8, tail);
   store<u64>(row + INTERVAL_RATE * 8, currentRate());
+  if (metersEnergy) store<u64>(row + INTERVAL_ENERGY * 8, energyTotal(now));
   for (let i: u32 = 0; i < tierCount; i++) {
     const at = row + ((INTERVAL_TIERS + 2 * i) << 3);
     store<u64>(at, load<u64>(tierAt(i), TIER_TAIL));

@@ -9,7 +9,7 @@
 //   32  u32 machine                     56  u64 busy ns
 //   36  u32 flags                       64  u64 visits   72  u64 batches   80  u64 jobs   88  u32 step, u32 steps   96  u32 tier, u32 busy ns by step
 //  104  u32 edges, u32 count   112  u32 holds   116  u32 reach, u32 count   124  u32 switch ns
-//  128  u32 active, u32 at least   136  u64 spawn ns   144  u64 idle ns
+//  128  u32 active, u32 at least   136  u64 spawn ns   144  u64 idle ns   152  u32 MHz by step
 //
 // Thread, THREAD_BYTES + 2 B a path:
 //    0  u32 timed       TIMED_THREAD or TIMED_SERVER     32  u32 cores, u32 count   that it may hold
@@ -19,7 +19,7 @@
 //   16  u32 batch       first call of what it serves     56  u32 waiting            calls in its queues
 //   20  u32 stage       that it serves                   60  u32 critical           section that it is in, 0
 //   24  u32 core        that it holds                    64  per path: u8 next stage, u8 1: decided
-//   28  u32 flags
+//   28  u16 flags, u16 step      frequency step of what it serves
 //
 // Queue of a stage, 32 B:
 //    0  u32 first, u32 last     calls, or connections with calls      16  u32 connections   table of 16 B each, 0 = not by connection
@@ -65,6 +65,8 @@ export const INSTANCE_ACTIVE: usize = 128;
 export const INSTANCE_AT_LEAST: usize = 132;
 export const INSTANCE_SPAWN_NS: usize = 136;
 export const INSTANCE_IDLE_NS: usize = 144;
+/** Frequency of each step, u32 MHz. */
+export const INSTANCE_MHZ: usize = 152;
 
 /** What a task's timer is for: first field of the record that its TASK_QUEUE names. */
 export const TIMED_THREAD: u32 = 0;
@@ -89,6 +91,7 @@ export const THREAD_BATCH: usize = 16;
 export const THREAD_STAGE: usize = 20;
 export const THREAD_CORE: usize = 24;
 export const THREAD_FLAGS: usize = 28;
+export const THREAD_STEP: usize = 30;
 export const THREAD_CORES: usize = 32;
 export const THREAD_CORE_COUNT: usize = 36;
 export const THREAD_BEGAN: usize = 40;
@@ -114,12 +117,13 @@ export const THREAD_OWNS_CORE: u32 = 1;
 /** Counted in INSTANCE_STARVED. */
 export const THREAD_STARVED: u32 = 2;
 
-/** Core, 16 B: u32 thread that holds it, u32 list of instances that use it, u32 number, u32 thread that held it last. */
-export const CORE_BYTES: usize = 16;
+/** Core, 24 B: u32 thread that holds it, u32 list of instances that use it, u32 number, u32 thread that held it last, u32 CPU (NONE). */
+export const CORE_BYTES: usize = 24;
 export const CORE_HOLDER: usize = 0;
 export const CORE_SHARERS: usize = 4;
 export const CORE_SHARER_COUNT: usize = 8;
 export const CORE_LAST: usize = 12;
+export const CORE_CPU: usize = 16;
 
 export const STAGE_QUEUE_SHIFT: u32 = 5;
 export const STAGE_QUEUE_FIRST: usize = 0;

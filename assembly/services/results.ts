@@ -5,6 +5,7 @@ import { fail, FAIL_CPU_TIME } from '../core/failure';
 import { now } from '../kernel/events';
 import { TASK_SUM_EXEC } from '../kernel/task';
 import { areScheduled } from './core';
+import { chargeStep, meterUsed } from './meter';
 import { EDGE_BYTES, EDGE_CALLS, EDGE_MOST_WAITING, EDGE_WAITED, EDGE_WAITED_NS } from './connection';
 import { edgeCount, edges, instanceCount, instances } from './tables';
 import {
@@ -34,8 +35,15 @@ export function checkServices(): void {
     const stride = load<u32>(instance, INSTANCE_KIND) == KIND_THREADS ? threadStride(instance) : (THREAD_BYTES as u32);
     for (let k: u32 = 0, n = load<u32>(instance, INSTANCE_THREAD_COUNT); k < n; k++) {
       const thread = load<u32>(instance, INSTANCE_THREADS) + k * stride;
-      used += load<u64>(load<u32>(thread, THREAD_TASK), TASK_SUM_EXEC);
-      if (!areScheduled && load<u32>(thread, THREAD_BATCH) != 0) running += now - load<u64>(thread, THREAD_BEGAN);
+      const task = load<u32>(thread, THREAD_TASK);
+      used += load<u64>(task, TASK_SUM_EXEC);
+      if (areScheduled) {
+        meterUsed(thread, task);
+      } else if (load<u32>(thread, THREAD_BATCH) != 0) {
+        const time = now - load<u64>(thread, THREAD_BEGAN);
+        chargeStep(thread, instance, time);
+        running += time;
+      }
     }
     if (areScheduled) store<u64>(instance, used, INSTANCE_BUSY_NS);
     else if (used != load<u64>(instance, INSTANCE_BUSY_NS)) fail(FAIL_CPU_TIME, 0, i, used);

@@ -156,7 +156,7 @@ export function serverDone(server: u32): void {
   handOn(server);
   store<u32>(server, THREAD_READY, THREAD_STATE);
   // Others that use the core may take it.
-  if ((load<u32>(server, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) releaseCore(server);
+  if ((load<u16>(server, THREAD_FLAGS) & THREAD_OWNS_CORE) == 0) releaseCore(server);
   const instance = load<u32>(server, THREAD_INSTANCE);
   const q = filledQueue(server, instance);
   if (q != 0 && acquireCore(server)) startService(server, begin(server, instance, take(q, instance)));

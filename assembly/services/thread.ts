@@ -158,20 +158,20 @@ export function threadTry(thread: u32): void {
 
 /** It has work but no core, or all its work is before critical sections that are full. */
 function starve(thread: u32): void {
-  const flags = load<u32>(thread, THREAD_FLAGS);
+  const flags = load<u16>(thread, THREAD_FLAGS);
   if ((flags & THREAD_STARVED) != 0) return;
   const instance = load<u32>(thread, THREAD_INSTANCE);
-  store<u32>(thread, flags | THREAD_STARVED, THREAD_FLAGS);
+  store<u16>(thread, (flags | THREAD_STARVED) as u16, THREAD_FLAGS);
   store<u32>(instance, load<u32>(instance, INSTANCE_STARVED) + 1, INSTANCE_STARVED);
 }
 
 // @ts-ignore: decorator
 @inline
 function feed(thread: u32): void {
-  const flags = load<u32>(thread, THREAD_FLAGS);
+  const flags = load<u16>(thread, THREAD_FLAGS);
   if ((flags & THREAD_STARVED) == 0) return;
   const instance = load<u32>(thread, THREAD_INSTANCE);
-  store<u32>(thread, flags & ~THREAD_STARVED, THREAD_FLAGS);
+  store<u16>(thread, (flags & ~THREAD_STARVED) as u16, THREAD_FLAGS);
   store<u32>(instance, load<u32>(instance, INSTANCE_STARVED) - 1, INSTANCE_STARVED);
 }
 
@@ -181,7 +181,7 @@ export function retryThreads(instance: u32): void {
   let thread = load<u32>(instance, INSTANCE_THREADS);
   for (let i: u32 = 0, n = load<u32>(instance, INSTANCE_THREAD_COUNT); i < n; i++, thread += stride) {
     if (load<u32>(instance, INSTANCE_STARVED) == 0) return;
-    if ((load<u32>(thread, THREAD_FLAGS) & THREAD_STARVED) != 0) threadTry(thread);
+    if ((load<u16>(thread, THREAD_FLAGS) & THREAD_STARVED) != 0) threadTry(thread);
   }
 }
 
@@ -313,7 +313,7 @@ export function threadDone(thread: u32): void {
   endService(thread);
   const critical = load<u32>(thread, THREAD_CRITICAL) != 0;
   const left = handOn(thread);
-  const flags = load<u32>(thread, THREAD_FLAGS);
+  const flags = load<u16>(thread, THREAD_FLAGS);
   if (load<u32>(thread, THREAD_STATE) == THREAD_RUNNING) {
     if (!left || (flags & THREAD_OWNS_CORE) != 0) {
       const stage = pick(thread);

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nearestName, VtimeError } from '../errors.js';
-import { refuse } from './machine-profile.js';
+import { MAX_CPUS, refuse } from './machine-profile.js';
 
 // dist/src/config → the package's root.
 const PROFILES = fileURLToPath(new URL('../../../data/machines/', import.meta.url));
@@ -87,10 +87,27 @@ export function takeSources(
   );
 }
 
-/** The profile with everything it extends merged in: a key of the child replaces that of the parent. */
+/** CPUs of "ideal-N". */
+export function idealSize(name: unknown): number | undefined {
+  const digits = typeof name === 'string' ? /^ideal-(\d+)$/.exec(name)?.[1] : undefined;
+  if (digits === undefined) return undefined;
+  const count = Number(digits);
+  if (count < 1 || count > MAX_CPUS) {
+    throw new VtimeError('unknown_machine', `"${name}" has ${count} CPUs`, {
+      value: name,
+      expected: `ideal-1 to ideal-${MAX_CPUS}`,
+    });
+  }
+  return count;
+}
+
+/**
+ * The profile with everything it extends merged in: a key of the child replaces that of the parent. What extends an ideal
+ * machine keeps its name in `extends`.
+ */
 export function flatten(raw: Raw, folder: string, seen: readonly string[]): Raw {
   const { extends: parentName, ...own } = raw;
-  if (parentName === undefined) return own;
+  if (parentName === undefined || idealSize(parentName) !== undefined) return raw;
   if (typeof parentName !== 'string') {
     return refuse('not a machine', 'extends', parentName, 'the name or path of a profile');
   }

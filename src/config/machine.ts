@@ -4,13 +4,12 @@
 // source is a key of `references`. A profile may `extend` another and replace some of its keys.
 
 import { VtimeError } from '../errors.js';
-import { flatten, isMapping, profileFile, type Raw, takeSources } from './machine-files.js';
+import { flatten, idealSize, isMapping, profileFile, type Raw, takeSources } from './machine-files.js';
 import { busyMw, limitTurboToTdp, type PowerRow, powerRows, type TurboRow } from './machine-power.js';
 import {
   checkProfile,
   type Governor,
   idealSchema,
-  MAX_CPUS,
   type Profile,
   parse,
   profileSchema,
@@ -29,6 +28,8 @@ export interface IdleState {
 
 export interface Machine {
   name: string;
+  /** One of as many CPUs as are asked for, without packages of their own. */
+  ideal: boolean;
   packages: number;
   /** In the order of CPU numbers. */
   cpus: { package: number; node: number; llc: number }[];
@@ -103,6 +104,7 @@ function fromProfile(
   const inactive = profile.idle_states.filter((state) => state.inactive).map((state) => state.power_mw);
   return {
     name: profile.name,
+    ideal: false,
     packages: cpus[cpus.length - 1].package + 1,
     cpus,
     reference_mhz: profile.reference_mhz,
@@ -137,14 +139,20 @@ function wholeMilliwatts(value: number, path: string): number {
 }
 
 /** One package, one frequency, no costs, no transitions: what closed forms assume. */
-function idealMachine(count: number, raw: unknown, overrides: MachineOverrides): Machine {
-  const ideal = parse(idealSchema, raw, undefined);
+function idealMachine(
+  count: number,
+  raw: unknown,
+  overrides: MachineOverrides,
+  file: string | undefined,
+): Machine {
+  const ideal = parse(idealSchema, raw, file);
   const cpus = overrides.cpus ?? count;
   const idle_mw = overrides.idle_power_mw ?? wholeMilliwatts(ideal.idle_power_w, 'idle_power_w');
   const busy_mw = overrides.busy_power_mw ?? wholeMilliwatts(ideal.busy_power_w, 'busy_power_w');
   const idle = { name: 'idle', exit_ns: 0, residency_ns: 0, power_mw: idle_mw, inactive: false };
   return {
     name: ideal.name ?? `ideal-${count}`,
+    ideal: true,
     packages: 1,
     cpus: Array.from({ length: cpus }, () => ({ package: 0, node: 0, llc: 0 })),
     reference_mhz: ideal.reference_mhz ?? ideal.mhz,
@@ -166,39 +174,28 @@ function idealMachine(count: number, raw: unknown, overrides: MachineOverrides):
   };
 }
 
-function idealSize(name: unknown): number | undefined {
-  const digits = typeof name === 'string' ? /^ideal-(\d+)$/.exec(name)?.[1] : undefined;
-  if (digits === undefined) return undefined;
-  const count = Number(digits);
-  if (count < 1 || count > MAX_CPUS) {
-    throw new VtimeError('unknown_machine', `"${name}" has ${count} CPUs`, {
-      value: name,
-      expected: `ideal-1 to ideal-${MAX_CPUS}`,
-    });
-  }
-  return count;
-}
-
 /**
  * The machine of a bundled name ("xeon-8160-2s"), of "ideal-N", of a profile's path, or of a profile itself; the
- * latter may extend any of the former, ideal machines with idle_power_w, busy_power_w, mhz and reference_mhz.
+ * latter, and files, may extend any of the former, ideal machines with idle_power_w, busy_power_w, mhz and reference_mhz.
  */
 export function loadMachine(source: string | object, overrides: MachineOverrides = {}): Machine {
   const raw: Raw = typeof source === 'string' ? { extends: source } : { ...source };
-  const { extends: parent, ...own } = raw;
-  const size = idealSize(parent);
-  if (overrides.cpus !== undefined && size !== undefined) checkCpus(overrides.cpus, size, String(parent));
-  if (size !== undefined) return idealMachine(size, own, overrides);
+  const { extends: base, references = {}, ...flat } = flatten(raw, process.cwd(), []);
+  const file = typeof source === 'string' && base !== source ? profileFile(source, process.cwd()) : undefined;
+  if (!isMapping(references)) refuse('not a mapping', 'references', references, 'texts by key', file);
+  const sources: Record<string, string> = {};
+  const values = takeSources(flat, '', references, sources);
+  const size = idealSize(base);
+  if (size !== undefined) {
+    if (overrides.cpus !== undefined) checkCpus(overrides.cpus, size, String(base));
+    return { ...idealMachine(size, values, overrides, file), sources };
+  }
   for (const key of ['idle_power_mw', 'busy_power_mw'] as const) {
     if (overrides[key] === undefined) continue;
     const place = { path: key.replace('_mw', ''), value: overrides[key], expected: 'an ideal-N machine' };
     throw new VtimeError('machine_power', 'only ideal machines have one power per state', place);
   }
-  const file = typeof source === 'string' ? profileFile(source, process.cwd()) : undefined;
-  const { references = {}, ...flat } = flatten(raw, process.cwd(), []);
-  if (!isMapping(references)) refuse('not a mapping', 'references', references, 'texts by key', file);
-  const sources: Record<string, string> = {};
-  const profile = parse(profileSchema, takeSources(flat, '', references, sources), file);
+  const profile = parse(profileSchema, values, file);
   checkProfile(profile, file);
   if (overrides.cpus !== undefined) {
     checkCpus(overrides.cpus, profile.packages * profile.cores_per_package, profile.name);

@@ -12,7 +12,7 @@ import * as abi from './abi.js';
 import { type EncodedModel, encodeRun, encodeSystem } from './encode.js';
 import { buildImage, Section } from './image.js';
 import type { Model } from './model.js';
-import { addTemplates, coresLeft, Domains, type Platform, platformOf } from './services-platform.js';
+import { addTemplates, coresLeft, cpusOf, Domains, type Platform, platformOf } from './services-platform.js';
 import { addList, cumulate, RouteEncoder } from './services-routes.js';
 import { addTimings } from './services-times.js';
 
@@ -49,7 +49,26 @@ const KINDS = {
 export interface EncodedServices extends EncodedModel {
   services: ResolvedServices;
   /** Instances in the order of SECTION_SV_INSTANCES: those of services, then network stacks by machine. */
-  instances: readonly { name: string; service: number; machine: number; cores: number; threads: number }[];
+  instances: readonly EncodedInstance[];
+  /** With a machine profile: where the CPUs of the machines in use are. */
+  metered: readonly MeteredMachine[];
+}
+
+export interface EncodedInstance {
+  name: string;
+  service: number;
+  machine: number;
+  cores: number;
+  threads: number;
+  /** Of its frequency steps, ascending. */
+  mhz: readonly number[];
+}
+
+export interface MeteredMachine {
+  machine: number;
+  firstCpu: number;
+  cpus: number;
+  packages: readonly number[];
 }
 
 /** Frequency steps of an instance, ascending, the one it begins with, and its tier. */
@@ -64,7 +83,7 @@ export function encodeServices(services: ResolvedServices): EncodedServices {
   const { config, machine } = platform;
   const { model, bpf } = encodeSystem(config, machine);
   for (const [id, stride] of SECTIONS) model.sections.set(id, new Section(stride));
-  if (platform.firstCpu !== undefined) {
+  if (services.scheduled !== undefined) {
     // Domains are those of the machines, and the program of every thread is one instruction.
     model.sections.set(abi.SECTION_DOMAINS, new Section(8));
     const program = model.section(abi.SECTION_PROGRAM);
@@ -87,7 +106,17 @@ export function encodeServices(services: ResolvedServices): EncodedServices {
     ...(bpf === undefined ? {} : { bpf }),
     services,
     instances,
+    metered: meteredOf(services, platform),
   };
+}
+
+function meteredOf(services: ResolvedServices, { firstCpu, machine }: Platform): MeteredMachine[] {
+  if (firstCpu === undefined || services.profile === undefined) return [];
+  return [...firstCpu].map(([index, first]) => {
+    const own = machine.cpus.slice(first, first + cpusOf(services, index));
+    const packages = [...new Set(own.map((cpu) => cpu.package))];
+    return { machine: index, firstCpu: first, cpus: own.length, packages };
+  });
 }
 
 class ServicesEncoder {
@@ -103,22 +132,36 @@ class ServicesEncoder {
     this.#model = model;
     this.#services = services;
     this.#platform = platform;
-    if (platform.firstCpu !== undefined) this.#domains = new Domains(model, services, platform.firstCpu);
+    const { firstCpu } = platform;
+    if (services.scheduled !== undefined) this.#domains = new Domains(model, services, firstCpu!);
     const cores = model.section(abi.SECTION_SV_CORES);
     services.machines.forEach((machine, m) => {
       this.#firstCore.push(cores.count);
-      for (let i = 0; i < machine.cores; i++) cores.u32(cores.add(), 0, m);
+      const first = services.profile === undefined ? undefined : firstCpu?.get(m);
+      const cpus = cpusOf(services, m);
+      for (let i = 0; i < machine.cores; i++) {
+        const row = cores.add();
+        cores.u32(row, 0, m);
+        cores.u32(row, 4, first === undefined || i >= cpus ? abi.NONE : first + i);
+      }
     });
   }
 
   encode(stats: number): EncodedServices['instances'] {
     const { instances, machines, models, network } = this.#services;
-    const all: { name: string; service: number; machine: number; cores: number; threads: number }[] = [];
-    const note = (name: string, service: number, machine: number, execution: ResolvedExecution) =>
+    const all: EncodedInstance[] = [];
+    const note = (
+      name: string,
+      service: number,
+      machine: number,
+      execution: ResolvedExecution,
+      mhz: readonly number[],
+    ) =>
       all.push({
         name,
         service,
         machine,
+        mhz,
         cores: coresLeft(this.#services, execution),
         threads: execution.kind === 'threads' ? execution.number : execution.cores.length,
       });
@@ -127,7 +170,8 @@ class ServicesEncoder {
       // Threads that may be made exist from the start, without work.
       const execution =
         spawn === undefined ? instance.execution : { ...instance.execution, number: spawn.up_to };
-      const row = this.#instance(models[instance.model], machine, execution, this.#frequencies(instance));
+      const frequencies = this.#frequencies(instance);
+      const row = this.#instance(models[instance.model], machine, execution, frequencies);
       const stats = this.#model.addClass(instance.name, 'source');
       const rows = this.#model.section(abi.SECTION_SV_INSTANCES);
       rows.u32(row, abi.SVI_STATS, stats);
@@ -136,7 +180,7 @@ class ServicesEncoder {
       rows.u64(row, abi.SVI_SPAWN_NS, spawn?.takes_ns ?? 0);
       rows.u64(row, abi.SVI_IDLE_NS, spawn?.idle_ns ?? 0);
       this.#tasks(row, { machine, execution, network: false, stats });
-      note(instance.name, instance.service, machine, execution);
+      note(instance.name, instance.service, machine, execution, frequencies.mhz);
     }
     const used = new Set(instances.map(({ machine }) => machine));
     const rows = this.#model.section(abi.SECTION_SV_MACHINES);
@@ -154,7 +198,7 @@ class ServicesEncoder {
         stats: this.#networkStats(),
       });
       rows.u32(row, abi.SVM_NETWORK, instance);
-      note(`network of ${machine.name}`, NONE, m, machine.network);
+      note(`network of ${machine.name}`, NONE, m, machine.network, [stack.reference_frequency_mhz]);
     });
     new RouteEncoder(this.#model, this.#services).encode(stats);
     return all;
@@ -202,6 +246,7 @@ class ServicesEncoder {
     rows.u32(row, abi.SVI_TIER, frequencies.tier);
     rows.u32(row, abi.SVI_STEP, frequencies.step);
     rows.u32(row, abi.SVI_STEPS, frequencies.mhz.length);
+    rows.u32(row, abi.SVI_MHZ, this.#list(frequencies.mhz));
     const paths = this.#model.section(abi.SECTION_SV_PATHS);
     rows.u32(row, abi.SVI_PATHS, paths.count);
     rows.u32(row, abi.SVI_PATH_COUNT, model.paths.length);

@@ -1,8 +1,8 @@
-// What runs below services: in dedicated mode nothing but timers; in scheduled mode one simulated kernel with the CPUs of all machines
-// in use, each machine a package of its own, threads and network stacks being tasks of it.
+// What runs below services: one simulated kernel with the CPUs of all machines in use. In scheduled mode threads and network stacks are
+// tasks of it; in dedicated mode its CPUs only draw power, or, without a machine profile, there are nothing but timers.
 
 import { configFrom } from '../config/load.js';
-import type { Machine } from '../config/machine.js';
+import { loadMachine, type Machine } from '../config/machine.js';
 import { domainCount } from '../config/placement.js';
 import { machineOf, resolveConfig } from '../config/resolve.js';
 import type { ResolvedConfig } from '../config/schema.js';
@@ -20,18 +20,14 @@ const INTERRUPT_PRIORITY = 50;
 export interface Platform {
   config: ResolvedConfig;
   machine: Machine;
-  /** First CPU of each services machine; undefined in dedicated mode. */
+  /** First CPU of each services machine, where cores are CPUs: in scheduled mode, and with a machine profile. */
   firstCpu?: ReadonlyMap<number, number>;
 }
 
 export function platformOf(services: ResolvedServices): Platform {
-  const { scheduled } = services;
-  if (services.mode === 'dedicated' || scheduled === undefined) {
-    const config = configOf(services, {
-      machine: 'ideal-1',
-      policy: 'eevdf',
-      kernel: { watchdog_timeout: '0s' },
-    });
+  const { scheduled, profile } = services;
+  if (scheduled === undefined && profile === undefined) {
+    const config = configOf(services, { machine: 'ideal-1', ...NO_KERNEL });
     return { config, machine: machineOf(config) };
   }
   const used = [...new Set(services.instances.map(({ machine }) => machine))].sort((a, b) => a - b);
@@ -42,14 +38,27 @@ export function platformOf(services: ResolvedServices): Platform {
     cpus += cpusOf(services, m);
   }
   if (cpus > MAX_CPUS) {
-    throw new VtimeError(
-      'services_cpus',
-      `the machines in use have ${cpus} CPUs; scheduled mode has ${MAX_CPUS}`,
-      { value: cpus, expected: `at most ${MAX_CPUS} CPUs in all` },
-    );
+    const who = profile === undefined ? 'scheduled mode' : 'the machine model';
+    throw new VtimeError('services_cpus', `the machines in use have ${cpus} CPUs; ${who} has ${MAX_CPUS}`, {
+      value: cpus,
+      expected: `at most ${MAX_CPUS} CPUs in all`,
+    });
   }
-  // Domains are per machine, so the policy's own number of them is of the whole.
-  const { policy, kernel, profile } = scheduled;
+  const given = profile === undefined ? undefined : loadMachine(profile);
+  const named = given === undefined || given.ideal ? `ideal-${cpus}` : { profile, governor: 'performance' };
+  const config = configOf(services, {
+    machine: named,
+    ...(scheduled === undefined ? NO_KERNEL : { policy: policyOf(scheduled), kernel: scheduled.kernel }),
+  });
+  const one = given?.ideal ? given : machineOf(config);
+  return { config, machine: joined(one, services, used, given !== undefined), firstCpu };
+}
+
+/** Nothing runs under it. */
+const NO_KERNEL = { policy: 'eevdf', kernel: { watchdog_timeout: '0s' } } as const;
+
+/** Domains are per machine, so the policy's own number of them is of the whole. */
+function policyOf({ policy }: NonNullable<ResolvedServices['scheduled']>) {
   if (policy.name === 'bpf' && policy.domains !== undefined) {
     throw new VtimeError(
       'services_domains',
@@ -60,17 +69,11 @@ export function platformOf(services: ResolvedServices): Platform {
       },
     );
   }
-  const given = configOf(services, {
-    machine: profile ?? `ideal-${cpus}`,
-    policy: 'domains' in policy ? { ...policy, domains: 1 } : policy,
-    kernel,
-  });
-  const one = machineOf(given);
-  return { config: given, machine: joined(one, services, used, profile === undefined), firstCpu };
+  return 'domains' in policy ? { ...policy, domains: 1 } : policy;
 }
 
 /** CPUs of a machine: where threads are not pinned, oversubscription takes them from it. */
-function cpusOf({ scheduled, machines }: ResolvedServices, machine: number): number {
+export function cpusOf({ scheduled, machines }: ResolvedServices, machine: number): number {
   const { cores } = machines[machine];
   return scheduled === undefined || scheduled.pinned ? cores : share(cores, scheduled.oversubscription);
 }
@@ -78,19 +81,27 @@ function cpusOf({ scheduled, machines }: ResolvedServices, machine: number): num
 /** Cores left of `cores` with so many threads on each. */
 const share = (cores: number, oversubscription: number) => Math.max(1, Math.floor(cores / oversubscription));
 
-/** One machine with the CPUs of all machines in use. */
-function joined(one: Machine, services: ResolvedServices, used: readonly number[], ideal: boolean): Machine {
-  const apart = used.length <= MAX_PACKAGES;
+/**
+ * One machine with the CPUs of all machines in use, each in packages of its own. How fast services are is said by their file, at each of
+ * their frequencies, so that work is done at one speed: turbo and governor of the profile do nothing.
+ */
+function joined(
+  one: Machine,
+  services: ResolvedServices,
+  used: readonly number[],
+  metered: boolean,
+): Machine {
+  const apart = metered || used.length <= MAX_PACKAGES;
   const cpus = used.flatMap((m, i) => {
-    const { name } = services.machines[m];
     const count = cpusOf(services, m);
-    if (!ideal && count > one.cpus.length) {
+    if (!one.ideal && count > one.cpus.length) {
+      const { name } = services.machines[m];
       throw new VtimeError('services_profile', `${name} has ${count} CPUs, its profile ${one.cpus.length}`, {
         value: count,
         expected: `at most ${one.cpus.length} CPUs`,
       });
     }
-    const own = ideal
+    const own = one.ideal
       ? Array.from({ length: count }, () => ({ package: 0, node: 0, llc: 0 }))
       : one.cpus.slice(0, count);
     return own.map(({ package: pkg, node, llc }) => ({
@@ -106,7 +117,9 @@ function joined(one: Machine, services: ResolvedServices, used: readonly number[
       expected: `at most ${MAX_PACKAGES}`,
     });
   }
-  return { ...one, packages, cpus };
+  const mhz = one.reference_mhz;
+  const turbo = [{ active_cores: cpus.length, mhz }];
+  return { ...one, packages, cpus, min_mhz: mhz, base_mhz: mhz, max_mhz: mhz, turbo };
 }
 
 function configOf(

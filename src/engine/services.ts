@@ -26,8 +26,8 @@ export interface InstanceResult {
   busy_ns: number;
   /** busy / (cores × duration) */
   utilisation: number;
-  /** Of busy_ns at each frequency under power management, ascending; dedicated mode only. */
-  busy_by_mhz: { mhz: number; ns: number }[];
+  /** busy_ns at each of its frequencies, ascending. */
+  busy_by_mhz: FrequencyTime[];
   /** Visits that have ended. */
   visits: number;
   /** What threads took from queues, and the jobs in it. */
@@ -54,6 +54,22 @@ export interface KernelResult {
   wake_latency: Histogram;
 }
 
+export interface FrequencyTime {
+  mhz: number;
+  ns: number;
+}
+
+/** What a machine has used, with a machine profile. */
+export interface MachineResult {
+  /** Index of the machine. */
+  machine: number;
+  cpus: number;
+  cores_j: number;
+  uncore_j: number;
+  /** Time of its cores in each idle state of the profile, shallow to deep, ns. */
+  idle_ns: { state: string; ns: number }[];
+}
+
 export interface EdgeResult {
   /** Index of the instance; −1: the client. */
   from: number;
@@ -74,6 +90,8 @@ export interface IntervalResult {
   tail_ns: number;
   /** The client's rate at its end. */
   rate_per_s: number;
+  /** Mean power of all machines; without a machine profile 0. */
+  power_w: number;
   /** In the order of the tiers under control. */
   tiers: { tail_ns: number; mhz: number }[];
 }
@@ -91,6 +109,8 @@ export interface ServicesResult {
   /** By kind of request. */
   requests: { name: string; latency: Histogram }[];
   instances: InstanceResult[];
+  /** The machines in use; empty without a machine profile. */
+  machines: MachineResult[];
   client: {
     requests: number;
     /** Requests are tried again after a timeout. */
@@ -176,6 +196,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
     Number(view.getBigUint64(rows.offset + row * rows.stride + field * 8, true));
   const waits = sections.get(abi.SECTION_SV_WAITS);
   const steps = stepsOf(view, sections.get(abi.SECTION_SV_STEPS)!, model);
+  const machines = machinesOf(view, sections, model);
   return {
     outcome: outcomeOf(simulation),
     end_ns,
@@ -189,7 +210,8 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       name,
       latency: latencies.get(length === 1 ? END_TO_END : requestClass(name)) ?? Histogram.empty,
     })),
-    instances: model.instances.map(({ name, service, machine, cores, threads }, row) => ({
+    machines,
+    instances: model.instances.map(({ name, service, machine, cores, threads, mhz }, row) => ({
       name,
       service,
       machine,
@@ -197,7 +219,7 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
       threads,
       busy_ns: of(row, abi.SVR_BUSY_NS),
       utilisation: end_ns === 0 ? 0 : of(row, abi.SVR_BUSY_NS) / (cores * end_ns),
-      busy_by_mhz: steps.get(row) ?? [],
+      busy_by_mhz: steps.get(row) ?? [{ mhz: mhz[0], ns: of(row, abi.SVR_BUSY_NS) }],
       visits: of(row, abi.SVR_VISITS),
       batches: of(row, abi.SVR_BATCHES),
       jobs: of(row, abi.SVR_JOBS),
@@ -228,16 +250,41 @@ function kernelOf(
   };
 }
 
-/** Busy time by frequency of each instance under control, by its row. */
-function stepsOf(view: DataView, { offset, count, stride }: SectionPlace, { services }: EncodedServices) {
-  const steps = new Map<number, { mhz: number; ns: number }[]>();
+/** Busy time by frequency of each instance with several steps, by its row. */
+function stepsOf(view: DataView, { offset, count, stride }: SectionPlace, { instances }: EncodedServices) {
+  const steps = new Map<number, FrequencyTime[]>();
   for (let i = 0; i < count; i++) {
     const at = offset + i * stride;
     const row = view.getUint32(at, true);
-    const mhz = services.power!.frequencies_mhz[view.getUint32(at + 4, true)];
+    const mhz = instances[row].mhz[view.getUint32(at + 4, true)];
     steps.set(row, [...(steps.get(row) ?? []), { mhz, ns: Number(view.getBigUint64(at + 8, true)) }]);
   }
   return steps;
+}
+
+const PJ = 1e-12;
+
+function machinesOf(
+  view: DataView,
+  sections: ReadonlyMap<number, SectionPlace>,
+  { metered, machine }: EncodedServices,
+): MachineResult[] {
+  const field = (section: number, row: number, index: number) => {
+    const { offset, stride } = sections.get(section)!;
+    return Number(view.getBigUint64(offset + row * stride + index * 8, true));
+  };
+  return metered.map(({ machine: index, firstCpu, cpus, packages }) => {
+    const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+    const ofPackages = (key: number) => sum(packages.map((p) => field(abi.SECTION_PACKAGE_RESULTS, p, key)));
+    const ofCpus = Array.from({ length: cpus }, (_, i) => field(abi.SECTION_CPU_RESULTS, firstCpu + i, 3));
+    return {
+      machine: index,
+      cpus,
+      cores_j: sum(ofCpus) * PJ,
+      uncore_j: ofPackages(0) * PJ,
+      idle_ns: machine.idle_states.map(({ name }, state) => ({ state: name, ns: ofPackages(1 + state) })),
+    };
+  });
 }
 
 const NOTHING_CAME_BACK = (1n << 64n) - 1n;
@@ -247,19 +294,23 @@ function intervalsOf(
   { offset, count, stride }: SectionPlace,
   { services }: EncodedServices,
 ): IntervalResult[] {
+  const field = (row: number, index: number) => view.getBigUint64(offset + row * stride + index * 8, true);
   return Array.from({ length: count }, (_, i) => {
-    const field = (index: number) => view.getBigUint64(offset + i * stride + index * 8, true);
-    const requests = Number(field(abi.INTERVAL_REQUESTS));
-    const tail = field(abi.INTERVAL_TAIL_NS);
+    const requests = Number(field(i, abi.INTERVAL_REQUESTS));
+    const tail = field(i, abi.INTERVAL_TAIL_NS);
+    const since = (index: number) =>
+      BigInt.asUintN(64, field(i, index) - (i === 0 ? 0n : field(i - 1, index)));
     return {
-      end_ns: Number(field(abi.INTERVAL_END_NS)),
+      end_ns: Number(field(i, abi.INTERVAL_END_NS)),
       requests,
       tail_ns:
         tail === NOTHING_CAME_BACK ? Number.POSITIVE_INFINITY : requests === 0 ? Number.NaN : Number(tail),
-      rate_per_s: Number(field(abi.INTERVAL_RATE)),
+      rate_per_s: Number(field(i, abi.INTERVAL_RATE)),
+      // pJ / ns = mW
+      power_w: Number(since(abi.INTERVAL_ENERGY)) / Number(since(abi.INTERVAL_END_NS)) / 1000,
       tiers: services.power!.tiers.map((_tier, t) => ({
-        tail_ns: Number(field(abi.INTERVAL_TIERS + 2 * t)),
-        mhz: services.power!.frequencies_mhz[Number(field(abi.INTERVAL_TIERS + 2 * t + 1))],
+        tail_ns: Number(field(i, abi.INTERVAL_TIERS + 2 * t)),
+        mhz: services.power!.frequencies_mhz[Number(field(i, abi.INTERVAL_TIERS + 2 * t + 1))],
       })),
     };
   });

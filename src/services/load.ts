@@ -41,12 +41,11 @@ function parsed(text: string, source: Source): Parsed {
 }
 
 /** Paths in a file are relative to its folder, as in a config. */
-function placeFiles({ scheduled, reference }: Services, source: Source): void {
+function placeFiles(services: Services, source: Source): void {
+  const { scheduled, reference, profile } = services;
   if (reference !== undefined) reference.file = besides(source, reference.file);
-  if (scheduled === undefined) return;
-  const { policy, profile } = scheduled;
-  if (policy.name === 'bpf') policy.object = besides(source, policy.object);
-  if (profile !== undefined && isPath(profile)) scheduled.profile = besides(source, profile);
+  if (profile !== undefined && isPath(profile)) services.profile = besides(source, profile);
+  if (scheduled?.policy.name === 'bpf') scheduled.policy.object = besides(source, scheduled.policy.object);
 }
 
 function textOf(file: string): string {

@@ -2,7 +2,7 @@
 // parts are filled in.
 
 import { placesOf } from '../config/mistakes.js';
-import { megahertz, milliwatts, parseCpuList } from '../config/units.js';
+import { megahertz, parseCpuList } from '../config/units.js';
 import { balancerName, instancesBehind } from './check/connections.js';
 import { STACK_PATHS } from './check/deployment.js';
 import { checkServices } from './check/index.js';
@@ -249,13 +249,12 @@ export function resolveServices(services: Services): ResolvedServices {
     name: services.name ?? 'services',
     seed: services.seed,
     mode: services.mode,
+    ...(services.profile === undefined ? {} : { profile: services.profile }),
     ...(scheduled === undefined ? {} : { scheduled }),
     machines: Object.entries(services.machines).map(([name, given]) => ({
       name,
       cores: given.cores,
       ...(given.network === 'none' ? {} : { network: executionOf(given.network) }),
-      idle_power_mw: given.idle_power === undefined ? 0 : milliwatts(given.idle_power),
-      busy_power_mw: given.busy_power === undefined ? 0 : milliwatts(given.busy_power),
     })),
     network: {
       stack: stack === undefined ? NONE : model(stack),

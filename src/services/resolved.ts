@@ -101,8 +101,6 @@ export interface ResolvedServiceMachine {
   cores: number;
   /** What executes the network stack; undefined: it takes no time. */
   network?: ResolvedExecution;
-  idle_power_mw: number;
-  busy_power_mw: number;
 }
 
 export interface ResolvedInstance {
@@ -206,9 +204,9 @@ export interface ResolvedServices {
   name: string;
   seed: number;
   mode: 'dedicated' | 'scheduled';
+  /** Of every machine; undefined: ideal cores that draw nothing. */
+  profile?: string;
   scheduled?: {
-    /** Undefined: an ideal machine of as many cores. */
-    profile?: string;
     policy: Policy;
     kernel: Config['kernel'];
     pinned: boolean;

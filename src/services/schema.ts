@@ -6,8 +6,8 @@ import { client } from './schema/client.js';
 import { edges, machines, networkSection, services } from './schema/deployment.js';
 import { models } from './schema/model.js';
 import { requests } from './schema/requests.js';
-import { compat, mode, power, reference, run, scheduled } from './schema/run.js';
-import { profile } from './schema/time.js';
+import { compat, mode, power, profile, reference, run, scheduled } from './schema/run.js';
+import { profile as measured } from './schema/time.js';
 import { label } from './schema/values.js';
 
 export const servicesSchema = section({
@@ -18,10 +18,11 @@ export const servicesSchema = section({
   seed: count(0).default(1),
   mode,
   scheduled: scheduled.optional().describe('Mode `scheduled`: the kernel below the threads.'),
+  profile,
   machines,
   network: networkSection.prefault({}),
   models: models.describe('Stages and paths, by name.'),
-  profiles: z.record(label, profile).default({}).describe('Measured times, by name.'),
+  profiles: z.record(label, measured).default({}).describe('Measured times, by name.'),
   services: services.describe('What requests visit: models with their instances.'),
   edges,
   requests: requests.describe('Kinds of requests, by name.'),

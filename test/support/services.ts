@@ -49,12 +49,13 @@ export interface ReleaseRun {
   compat?: ('B1-mongo-rescaling' | 'B2-probability-off-by-one' | 'B12-ties-reversed')[];
   seed?: number;
   scheduled?: ServicesInput['scheduled'];
+  profile?: string;
 }
 
 /** Runs the folder of a series of reference.json. */
 export function runRelease(
   series: string,
-  { kqps, seconds, compat = [], seed = 1, scheduled }: ReleaseRun,
+  { kqps, seconds, compat = [], seed = 1, scheduled, profile }: ReleaseRun,
 ): Promise<ServicesResult> {
   const services = loadServices(new URL(FOLDERS[series] ?? series, DATA).pathname);
   services.client = { ...services.client, load: `${kqps * 1000}/s`, connections: 320 };
@@ -64,7 +65,7 @@ export function runRelease(
     services.mode = 'scheduled';
     services.scheduled = servicesSchema.shape.scheduled.parse(scheduled);
   }
-  return simulateServices(resolveServices({ ...services, seed, compat }));
+  return simulateServices(resolveServices({ ...services, seed, compat, profile }));
 }
 
 /** Runs a model written as in a file. */

@@ -21,21 +21,30 @@ export function show(value: unknown): string {
 }
 
 /** Messages of several unknown keys travel in one issue, one line per key, in the order of its `keys`. */
-export function unknownKeyMessage(keys: readonly string[], known: readonly string[]): string {
+export function unknownKeyMessage(
+  keys: readonly string[],
+  known: readonly string[],
+  elsewhere: Readonly<Record<string, string>> = {},
+): string {
   return keys
     .map((key) => {
       const near = nearestName(key, known);
       const hint = near === undefined ? `known keys are ${known.join(', ')}` : `did you mean "${near}"?`;
-      return `unknown key "${key}"; ${hint}`;
+      return `unknown key "${key}"; ${elsewhere[key] ?? hint}`;
     })
     .join('\n');
 }
 
-/** An object that refuses unknown keys and says which one was probably meant. */
-export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+/** An object that refuses unknown keys and says which one was probably meant, or where it is: `elsewhere` by key. */
+export function section<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  elsewhere: Readonly<Record<string, string>> = {},
+) {
   return z.strictObject(shape, {
     error: (issue) => {
-      if (issue.code === 'unrecognized_keys') return unknownKeyMessage(issue.keys, Object.keys(shape));
+      if (issue.code === 'unrecognized_keys') {
+        return unknownKeyMessage(issue.keys, Object.keys(shape), elsewhere);
+      }
       if (issue.code === 'invalid_type') return `expected a mapping, got ${show(issue.input)}`;
       return undefined;
     },

@@ -5,6 +5,7 @@ import type { Services } from '../schema.js';
 import { checkConnections } from './connections.js';
 import { checkDeployment } from './deployment.js';
 import { checkModels } from './models.js';
+import { checkProfile } from './profile.js';
 import { checkRequests } from './requests.js';
 import { checkRun } from './run.js';
 import { checkUse } from './use.js';
@@ -17,6 +18,7 @@ export function checkServices(services: Services): Findings {
   checkDeployment(services, findings);
   checkRequests(services, findings);
   checkRun(services, findings);
+  checkProfile(services, findings);
   // These follow references, which hold only if there is no error so far.
   if (findings.errors.length === 0) {
     checkConnections(services, findings);

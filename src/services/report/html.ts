@@ -11,7 +11,15 @@ import { resolveServices } from '../resolve.js';
 import type { RunPlan } from '../run/cells.js';
 import { KERNEL_HEADER, kernelCells } from '../run/kernel.js';
 import { busiest, QUANTILES, type RunSummary } from '../run/summary.js';
-import { estimateText, kneeText, loadText, onKernel, pointNotes, tierCells } from '../run/terminal.js';
+import {
+  energyRows,
+  estimateText,
+  kneeText,
+  loadText,
+  onKernel,
+  pointNotes,
+  tierCells,
+} from '../run/terminal.js';
 import { COMPARISON_HEADER, compare, comparisonRows } from './compare.js';
 import { latencyDistributions, latencyOverLoad, tierBreakdown, utilisationOverLoad } from './figures.js';
 import type { ReferencePoint } from './reference.js';
@@ -57,6 +65,22 @@ function tierTable({ points }: RunSummary): string {
       .map((tier, i) => ({ cells: [i === 0 ? loadText(point) : '', ...tierCells(tier)] })),
   );
   return tableHtml([{ cells: header }], rows);
+}
+
+function energySection({ points }: RunSummary): string {
+  const [header, ...rows] = energyRows(points);
+  if (header === undefined) return '';
+  return section(
+    'Energy',
+    tableHtml(
+      [{ cells: header }],
+      rows.map((cells) => ({ cells })),
+    ),
+    paragraph(
+      'Mean power and energy from the start to the end of a run, warm-up included; share of the cores’ time in each idle state.',
+      'notes',
+    ),
+  );
 }
 
 function comparison(summary: RunSummary, reference: readonly ReferencePoint[]): string {
@@ -135,6 +159,7 @@ export async function servicesReport(
       tierTable(summary),
     ),
     kernelSection(summary),
+    energySection(summary),
     section(
       'Stages',
       ...stages.map(

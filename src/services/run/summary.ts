@@ -5,6 +5,7 @@ import type { InstanceResult, ServicesResult } from '../../engine/services.js';
 import { type Estimate, estimate, jackknife, QUANTILE_RESOLUTION, widened } from '../../report/statistics.js';
 import type { ResolvedServices } from '../resolved.js';
 import type { RunPlan, RunPoint } from './cells.js';
+import { type EnergySummary, energyOf } from './energy.js';
 import { type KernelSummary, kernelOf } from './kernel.js';
 import type { Ran } from './pool.js';
 
@@ -22,6 +23,8 @@ export interface TierSummary {
   p99_ms?: Estimate;
   /** Visits per request. */
   visits: number;
+  /** Share of its busy time at each frequency that it had, ascending. */
+  frequencies: { mhz: number; share: number }[];
 }
 
 /** What the power management has come to, over the intervals in which there were requests. */
@@ -73,6 +76,8 @@ export interface PointSummary extends RunPoint {
   power?: PowerSummary;
   /** Scheduled mode only. */
   kernel?: KernelSummary;
+  /** With a machine profile. */
+  energy?: EnergySummary;
   /** Of the first replication that deadlocked: who waits for whom. */
   deadlock?: string[];
   /** Warm-up of each replication, ms; with mser-5 only. */
@@ -153,7 +158,17 @@ function tierOf(
     mean_ms: estimate(filled.map((histogram) => histogram.mean * MS)),
     p99_ms: quantileOf(filled, 0.99),
     visits: visits / Math.max(1, arrived),
+    frequencies: frequenciesOf(instances.flat()),
   };
+}
+
+function frequenciesOf(instances: readonly InstanceResult[]): TierSummary['frequencies'] {
+  const busy = instances.reduce((sum, { busy_ns }) => sum + busy_ns, 0);
+  const times = new Map<number, number>();
+  for (const { mhz, ns } of instances.flatMap(({ busy_by_mhz }) => busy_by_mhz)) {
+    if (ns > 0) times.set(mhz, (times.get(mhz) ?? 0) + ns);
+  }
+  return [...times].sort(([a], [b]) => a - b).map(([mhz, ns]) => ({ mhz, share: ns / busy }));
 }
 
 /** Connections for which at least one call in a thousand waited. */
@@ -235,6 +250,7 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
     ...deadlockOf(results),
     ...powerOf(results, services),
     ...kernelOf(results),
+    ...energyOf(results, services),
     wall_ms: cells.reduce((total, entry) => total + entry.ran.wall_ms, 0),
   };
 }

@@ -72,6 +72,26 @@ export function tierCells({
   ];
 }
 
+/** Machines of the points that have a machine profile, below a header; none without one. */
+export function energyRows(points: readonly PointSummary[]): string[][] {
+  const metered = points.flatMap(({ energy, ...point }) => (energy === undefined ? [] : [{ point, energy }]));
+  if (metered.length === 0) return [];
+  const states = metered[0].energy.machines[0].idle.map(({ state }) => `in ${state}`);
+  return [
+    ['load', 'machine', 'cores W', 'uncore W', 'energy J', ...states],
+    ...metered.flatMap(({ point, energy }) =>
+      energy.machines.map(({ name, cores_w, uncore_w, joules, idle }, i) => [
+        i === 0 ? loadText(point) : '',
+        name,
+        estimateText(cores_w),
+        estimateText(uncore_w),
+        estimateText(joules),
+        ...idle.map(({ share: part }) => share(part)),
+      ]),
+    ),
+  ];
+}
+
 function tierRows(points: readonly PointSummary[]): string[][] {
   return [
     ['load', 'tier', 'cores', 'used', 'visits/request', 'mean ms', 'p99 ms'],
@@ -92,6 +112,11 @@ function kernelTable(points: readonly PointSummary[]): string {
     ...kernelCells(point.kernel),
   ]);
   return rows.length === 0 ? '' : `\n${aligned([['scheduler', 'load', ...KERNEL_HEADER], ...rows], 1)}`;
+}
+
+function energyTable(points: readonly PointSummary[]): string {
+  const rows = energyRows(points);
+  return rows.length === 0 ? '' : `\n${aligned(rows, 2)}`;
 }
 
 export function kneeText(
@@ -133,6 +158,8 @@ export function pointNotes(point: PointSummary): string[] {
     waits,
     deadlock,
     power,
+    energy,
+    tiers,
   } = point;
   const at = loadText(point);
   const unanswered = arrived - completed;
@@ -145,6 +172,17 @@ export function pointNotes(point: PointSummary): string[] {
       : [
           `${at}: target missed in ${share(power.violations?.mean ?? Number.NaN, 2)} of the intervals, median tail ${estimateText(power.tail_ms)} ms; ${power.tiers.map(({ name, mhz }) => `${name} ${fixed(mhz?.mean ?? Number.NaN, 0)} MHz`).join(', ')}`,
         ]),
+    ...(energy === undefined
+      ? []
+      : [
+          `${at}: ${estimateText(energy.watts)} W, ${significant((energy.joules_per_request?.mean ?? Number.NaN) * 1000, 4)} mJ per request, from the start to the end of runs`,
+        ]),
+    ...tiers
+      .filter(({ frequencies }) => frequencies.length > 1)
+      .map(
+        ({ name, frequencies }) =>
+          `${at}: ${name} busy at ${frequencies.map(({ mhz, share: part }) => `${mhz} MHz ${share(part)}`).join(', ')}`,
+      ),
     ...(timeouts_per_request > 0
       ? [
           `${at}: ${significant(timeouts_per_request, 3)} timeouts and ${significant(attempts_per_request, 3)} attempts per request; ${share(given_up_share, 2)} end without a reply`,
@@ -190,6 +228,7 @@ export function runText(summary: RunSummary): string {
     aligned(pointRows(points, several), several ? 1 : 0),
     ...(shown.length === 0 ? [] : ['\n', aligned(tierRows(shown), 2)]),
     kernelTable(shown),
+    energyTable(shown),
     ...knees.map((knee) => `\n${kneeText(knee, several)}\n`),
     '\n',
     ...notes.map((note) => `${note}\n`),

@@ -8,7 +8,6 @@ import {
   flag,
   oneOf,
   positiveDuration,
-  power,
   section,
   show,
 } from '../../config/schema/values.js';
@@ -67,17 +66,20 @@ const network = section({
     .describe('As many queues for what comes as for what goes, filled in turn.'),
 }).superRefine(oneExecution(['threads', 'queues', 'queue_pairs']));
 
-const machine = section({
-  cores: count(1, 4096),
-  network: z
-    .union([oneOf('none'), network], {
-      error: (issue) => `expected none or a mapping, got ${show(issue.input)}`,
-    })
-    .default('none')
-    .describe('What executes the network stack; none: it takes no time (kernel bypass).'),
-  idle_power: power.optional().describe('Power of an idle core; default 0W.'),
-  busy_power: power.optional().describe('Power of a busy core at the reference frequency; default 0W.'),
-});
+const POWER_OF_PROFILE = 'powers are those of the machine profile: the top-level key "profile"';
+
+const machine = section(
+  {
+    cores: count(1, 4096),
+    network: z
+      .union([oneOf('none'), network], {
+        error: (issue) => `expected none or a mapping, got ${show(issue.input)}`,
+      })
+      .default('none')
+      .describe('What executes the network stack; none: it takes no time (kernel bypass).'),
+  },
+  { idle_power: POWER_OF_PROFILE, busy_power: POWER_OF_PROFILE },
+);
 
 export const machines = named('machines', machine);
 

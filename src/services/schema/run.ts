@@ -23,27 +23,33 @@ export const mode = oneOf('dedicated', 'scheduled')
     'dedicated: a thread that finds a core keeps it until it has nothing to do, at no cost; scheduled: threads are tasks of the simulated kernel.',
   );
 
-export const scheduled = section({
-  profile: z
-    .string({ error: (issue) => `expected the name or path of a profile, got ${show(issue.input)}` })
-    .optional()
-    .describe('Machine profile of every machine; default: an ideal one of as many cores.'),
-  policy: policy.prefault('eevdf'),
-  kernel: kernel.prefault({}),
-  pinned: flag()
-    .default(true)
-    .describe(
-      'Threads stay on the cores of their instance; false: any CPU of the machine, but for a realtime network.',
-    ),
-  network: oneOf('realtime', 'fair', 'ext')
-    .default('realtime')
-    .describe("Class of the network stack's tasks; realtime comes before all others, as interrupts do."),
-  oversubscription: count(1, 64)
-    .default(1)
-    .describe(
-      'Cores of every instance are divided by this, at least one left; CPUs of every machine where threads are not pinned.',
-    ),
-});
+export const profile = z
+  .string({ error: (issue) => `expected the name or path of a profile, got ${show(issue.input)}` })
+  .optional()
+  .describe(
+    'Machine profile of every machine, by its name or path: what cores draw, and in mode `scheduled` what switches, migrations and idle states cost. Default: ideal cores that draw nothing.',
+  );
+
+export const scheduled = section(
+  {
+    policy: policy.prefault('eevdf'),
+    kernel: kernel.prefault({}),
+    pinned: flag()
+      .default(true)
+      .describe(
+        'Threads stay on the cores of their instance; false: any CPU of the machine, but for a realtime network.',
+      ),
+    network: oneOf('realtime', 'fair', 'ext')
+      .default('realtime')
+      .describe("Class of the network stack's tasks; realtime comes before all others, as interrupts do."),
+    oversubscription: count(1, 64)
+      .default(1)
+      .describe(
+        'Cores of every instance are divided by this, at least one left; CPUs of every machine where threads are not pinned.',
+      ),
+  },
+  { profile: 'it is a top-level key, for both modes' },
+);
 
 export const run = section({
   duration: positiveDuration
