@@ -1,8 +1,10 @@
 // vtime uqsim: the experiments of the µqSim paper, here and now.
 
+import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { nearestName, VtimeError } from '../errors.js';
-import { Context } from '../uqsim/experiment.js';
+import { RunPool } from '../services/run/pool.js';
+import { Context, type ContextOptions, type Experiment } from '../uqsim/experiment.js';
 import { EXPERIMENTS } from '../uqsim/index.js';
 import { experimentsHtml, type Finished, verdictText } from '../uqsim/report.js';
 import { checkOutput, writeOutput } from './output.js';
@@ -31,29 +33,41 @@ function chosen(only: string | undefined) {
   });
 }
 
+/** Runs an experiment, with a bar of its own that counts its runs. */
+async function finish(experiment: Experiment, options: ContextOptions, quiet?: boolean): Promise<Finished> {
+  const bar = progressBar(quiet);
+  const started = performance.now();
+  const context = new Context({
+    ...options,
+    onProgress: ({ done, events, ended, runs }) =>
+      bar.update(done, events, `${experiment.id}: ${ended} of ${runs} runs`),
+  });
+  try {
+    const result = await experiment.run(context);
+    return { experiment, result, requests: context.requests, seconds: (performance.now() - started) / 1000 };
+  } finally {
+    bar.stop();
+  }
+}
+
 async function uqsim(options: UqsimOptions): Promise<void> {
   const { quick = false, workers, json, quiet, out } = options;
   const experiments = chosen(options.only);
   if (out !== undefined) checkOutput(out);
-  const bar = progressBar(quiet);
   const finished: Finished[] = [];
-  let requests = 0;
   await interruptible(async (signal) => {
-    const context = new Context({
-      quick,
-      workers,
-      signal,
-      onProgress: (done, events) => bar.update(done, events, experiments[finished.length]?.id ?? ''),
-    });
-    for (const experiment of experiments) {
-      const started = performance.now();
-      const result = await experiment.run(context);
-      const entry = { experiment, result, seconds: (performance.now() - started) / 1000 };
-      finished.push(entry);
-      if (!json) process.stdout.write(`${verdictText(entry)}\n`);
+    const pool = new RunPool(workers ?? availableParallelism(), signal);
+    try {
+      for (const experiment of experiments) {
+        const entry = await finish(experiment, { quick, pool }, quiet);
+        finished.push(entry);
+        if (!json) process.stdout.write(`${verdictText(entry)}\n`);
+      }
+    } finally {
+      await pool.close();
     }
-    requests = context.requests;
-  }).finally(() => bar.stop());
+  });
+  const requests = finished.reduce((sum, entry) => sum + entry.requests, 0);
   const verdicts = finished.flatMap(({ result }) => result.verdicts);
   const refuted = verdicts.filter(({ outcome }) => outcome === 'refuted').length;
   if (json) {
@@ -74,7 +88,7 @@ async function uqsim(options: UqsimOptions): Promise<void> {
     );
   }
   if (out !== undefined) {
-    writeOutput(out, experimentsHtml(finished, quick, requests));
+    writeOutput(out, experimentsHtml(finished, quick));
     if (!quiet) process.stderr.write(`${out}\n`);
   }
   if (refuted > 0) process.exitCode = 1;

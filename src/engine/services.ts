@@ -50,6 +50,8 @@ export interface KernelResult {
   steals: number;
   /** Tasks that the fair class's load balancing moved. */
   pulls: number;
+  /** CPU time idle while a thread that may run there waits for a CPU, ns. */
+  wasted_ns: number;
   /** From a thread's wake-up until it has a CPU, ns. */
   wake_latency: Histogram;
 }
@@ -233,6 +235,9 @@ function decodeServices(simulation: Simulation, model: EncodedServices): Service
   };
 }
 
+/** Causes of assembly/kernel/wasted.ts. */
+const WASTED_CAUSES = 5;
+
 function kernelOf(
   simulation: Simulation,
   { machine }: EncodedServices,
@@ -246,6 +251,9 @@ function kernelOf(
     preemptions: simulation.counter(abi.R_PREEMPTIONS),
     steals: simulation.counter(abi.R_STEALS),
     pulls: simulation.counter(abi.R_BALANCE_PULLS) + simulation.counter(abi.R_NEWIDLE_PULLS),
+    wasted_ns: Array.from({ length: WASTED_CAUSES }, (_, cause) =>
+      simulation.counter(abi.R_WASTED + cause),
+    ).reduce((sum, ns) => sum + ns, 0),
     wake_latency,
   };
 }

@@ -4,7 +4,7 @@ import type { ServicesResult } from '../engine/services.js';
 import type { Figure } from '../report/panels.js';
 import { loadServices } from '../services/load.js';
 import { planRuns, type RunOptions } from '../services/run/cells.js';
-import { runAll } from '../services/run/pool.js';
+import { type RunPool, RunsProgress } from '../services/run/pool.js';
 import { type RunSummary, summariseRuns } from '../services/run/summary.js';
 import { type Services, type ServicesInput, servicesSchema } from '../services/schema.js';
 import { DATA } from './data.js';
@@ -43,20 +43,24 @@ export interface Experiment {
 
 export interface ContextOptions {
   quick: boolean;
-  workers?: number;
-  signal?: AbortSignal;
-  onProgress?: (done: number, events: number) => void;
+  /** Runs that don't depend on one another go there together. */
+  pool: RunPool;
+  onProgress?: (progress: RunsProgress) => void;
 }
 
+/** What one experiment runs on. */
 export class Context {
   readonly quick: boolean;
-  readonly #options: ContextOptions;
+  readonly #pool: RunPool;
+  readonly #onProgress: ContextOptions['onProgress'];
+  readonly #progress = new RunsProgress();
   /** Requests simulated so far. */
   requests = 0;
 
-  constructor(options: ContextOptions) {
-    this.quick = options.quick;
-    this.#options = options;
+  constructor({ quick, pool, onProgress }: ContextOptions) {
+    this.quick = quick;
+    this.#pool = pool;
+    this.#onProgress = onProgress;
   }
 
   /** The first value in a quick run, the second in a full one. */
@@ -76,7 +80,11 @@ export class Context {
   async #ran(services: Services, options: RunOptions) {
     const plan = planRuns(services, options);
     const models = plan.cells.map((cell) => cell.services);
-    const ran = await runAll(models, this.#options);
+    const note = this.#progress.add(models.length);
+    const ran = await this.#pool.run(models, (index, done, events) => {
+      note(index, done, events);
+      this.#onProgress?.(this.#progress);
+    });
     this.requests += ran.reduce((sum, { result }) => sum + result.arrived, 0);
     return { plan, ran };
   }
@@ -92,6 +100,12 @@ export class Context {
     return ran.map(({ result }) => result);
   }
 }
+
+/** One after the other in the result, all at once in the pool. */
+export const together = <Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> => Promise.all(items.map(run));
 
 export const judged = (claim: string, found: string, holds: boolean): Verdict => ({
   claim,

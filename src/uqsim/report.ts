@@ -8,6 +8,7 @@ import type { Experiment, ExperimentResult, ResultTable, Verdict } from './exper
 export interface Finished {
   experiment: Experiment;
   result: ExperimentResult;
+  requests: number;
   seconds: number;
 }
 
@@ -70,7 +71,8 @@ function experimentHtml({ experiment, result }: Finished): string {
   );
 }
 
-export function experimentsHtml(finished: readonly Finished[], quick: boolean, requests: number): string {
+export function experimentsHtml(finished: readonly Finished[], quick: boolean): string {
+  const requests = finished.reduce((sum, entry) => sum + entry.requests, 0);
   const verdicts = finished.flatMap(({ result }) => result.verdicts);
   const count = (outcome: Verdict['outcome']) =>
     verdicts.filter((verdict) => verdict.outcome === outcome).length;

@@ -36,29 +36,25 @@ const thrift: Experiment = {
   title: 'Thrift echo',
   source: 'Fig. 12a',
   async run(context) {
-    const released = await againstReference(context, { key: 'thrift_helloworld', defects: [] });
     const services = fittedEcho(context);
+    const impatientClient = {
+      ...services.client,
+      timeout: '1ms',
+      retries: { max: 20, backoff: '0s', factor: 1, jitter: 0, reconnect: '200us' },
+    };
     const options = { requests: STORM_REQUESTS, replications: context.choose(2, 5) };
-    const fitted = await context.run(services, {
-      ...options,
-      rates: [1000, 10_000, 20_000, 30_000, 40_000, 45_000, 50_000, 52_000, 60_000],
-    });
-    // Not far beyond the knee, where every request comes back many times and most end without a reply.
-    const storm = await context.run(
-      {
-        ...services,
-        client: {
-          ...services.client,
-          timeout: '1ms',
-          retries: { max: 20, backoff: '0s', factor: 1, jitter: 0, reconnect: '200us' },
-        },
-      },
-      {
-        requests: STORM_REQUESTS,
-        replications: context.choose(2, 5),
-        rates: [1000, 20_000, 30_000, 40_000, 45_000, 50_000, 52_000],
-      },
-    );
+    const [released, fitted, storm] = await Promise.all([
+      againstReference(context, { key: 'thrift_helloworld', defects: [] }),
+      context.run(services, {
+        ...options,
+        rates: [1000, 10_000, 20_000, 30_000, 40_000, 45_000, 50_000, 52_000, 60_000],
+      }),
+      // Not far beyond the knee, where every request comes back many times and most end without a reply.
+      context.run(
+        { ...services, client: impatientClient },
+        { ...options, rates: [1000, 20_000, 30_000, 40_000, 45_000, 50_000, 52_000] },
+      ),
+    ]);
     const beyond = [fitted, storm].map(({ points }) => points.find(({ load }) => load === 50_000));
     const [patient, impatient] = beyond.map((point) => point?.mean_ms?.mean ?? Number.NaN);
     const [low] = fitted.points;
@@ -139,12 +135,13 @@ async function sides(
     });
     return points[0].throughput_per_s?.mean ?? 0;
   };
-  return {
-    name: model,
-    staged: await context.run(services, { ...options, rates }),
-    single: await context.run(single, { ...options, rates }),
-    capacities: [await capacity(services), await capacity(single)],
-  };
+  const [staged, ofSingle, ...capacities] = await Promise.all([
+    context.run(services, { ...options, rates }),
+    context.run(single, { ...options, rates }),
+    capacity(services),
+    capacity(single),
+  ]);
+  return { name: model, staged, single: ofSingle, capacities };
 }
 
 const bigHouse: Experiment = {
@@ -152,24 +149,24 @@ const bigHouse: Experiment = {
   title: 'One stage for everything: BigHouse against stages that batch',
   source: 'Fig. 13',
   async run(context) {
-    const against = [
-      await againstReference(context, { key: 'nginx_1proc', folder: 'derived/nginx_1', defects: TIES }),
-      await againstReference(context, { key: 'memcached_4t', folder: 'derived/memcached_4', defects: TIES }),
-    ];
-    const nginx = await sides(
-      context,
-      'derived/nginx_1',
-      'nginx',
-      [5, 15, 25, 35, 40, 44, 46, 48].map((k) => k * 1000),
-      60_000,
-    );
-    const memcached = await sides(
-      context,
-      'derived/memcached_4',
-      'memcached',
-      [50, 150, 250, 300, 350, 380, 400].map((k) => k * 1000),
-      600_000,
-    );
+    const [nginx, memcached, ...against] = await Promise.all([
+      sides(
+        context,
+        'derived/nginx_1',
+        'nginx',
+        [5, 15, 25, 35, 40, 44, 46, 48].map((k) => k * 1000),
+        60_000,
+      ),
+      sides(
+        context,
+        'derived/memcached_4',
+        'memcached',
+        [50, 150, 250, 300, 350, 380, 400].map((k) => k * 1000),
+        600_000,
+      ),
+      againstReference(context, { key: 'nginx_1proc', folder: 'derived/nginx_1', defects: TIES }),
+      againstReference(context, { key: 'memcached_4t', folder: 'derived/memcached_4', defects: TIES }),
+    ]);
     const figures = [];
     for (const { name, staged, single } of [nginx, memcached]) {
       const points = [

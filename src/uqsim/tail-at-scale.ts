@@ -5,7 +5,7 @@ import type { Figure } from '../report/panels.js';
 import { PAGE_WIDTH, panels } from '../report/panels.js';
 import { svg } from '../report/vega.js';
 import type { Services, ServicesInput } from '../services/schema.js';
-import { type Context, type Experiment, judged } from './experiment.js';
+import { type Context, type Experiment, judged, together } from './experiment.js';
 
 const SIZES = [5, 10, 50, 100, 200, 500, 1000];
 const SLOW_SHARES = [0, 0.01, 0.05, 0.1];
@@ -175,12 +175,11 @@ export const tailAtScale: Experiment = {
   title: 'The tail at scale: 5 to 1000 servers, 0 to 10 % of them slow',
   source: 'Fig. 14',
   async run(context) {
-    const points: Point[] = [];
-    for (const slow of SLOW_SHARES) {
-      // A share of less than one server is none.
-      for (const n of SIZES)
-        if (slow === 0 || slowServers(n, slow) > 0) points.push(await pointOf(context, n, slow));
-    }
+    // A share of less than one server is none.
+    const sizes = SLOW_SHARES.flatMap((slow) =>
+      SIZES.filter((n) => slow === 0 || slowServers(n, slow) > 0).map((n) => ({ n, slow })),
+    );
+    const points = await together(sizes, ({ n, slow }) => pointOf(context, n, slow));
     const off = (value: number, expected: number, half: number) =>
       Math.max(0, Math.abs(value - expected) - half) / expected;
     const worst = (key: 'mean' | 'p99') =>

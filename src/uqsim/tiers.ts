@@ -3,7 +3,7 @@
 import { fixed, percent, share } from '../report/format.js';
 import { busiest, type PointSummary, type RunSummary } from '../services/run/summary.js';
 import { againstReference, type Defects } from './against-reference.js';
-import { type Context, type Experiment, type ExperimentResult, judged } from './experiment.js';
+import { type Context, type Experiment, type ExperimentResult, judged, together } from './experiment.js';
 
 /** Calls of one instant enter a queue in reverse; the tail at high load depends on it (docs/services.md). */
 const TIES: Defects = ['B12-ties-reversed'];
@@ -28,16 +28,12 @@ const twoTier: Experiment = {
   source: 'Fig. 5',
   async run(context) {
     const keys = ['2tier_ngx_8_memc_4', '2tier_ngx_8_memc_2', '2tier_ngx_4_memc_2', '2tier_ngx_4_memc_1'];
-    const series = [];
-    for (const key of keys) series.push(await againstReference(context, { key, defects: TIES }));
-    const capacities = new Map<string, number>();
-    const tops: string[] = [];
-    for (const key of keys) {
-      const { per_s, point } = await capacity(context, key, key.includes('ngx_8') ? 240_000 : 120_000);
-      capacities.set(key, per_s);
-      tops.push(busiest(point)?.name ?? '–');
-    }
-    const of = (key: string) => capacities.get(key) ?? Number.NaN;
+    const [series, capacities] = await Promise.all([
+      together(keys, (key) => againstReference(context, { key, defects: TIES })),
+      together(keys, (key) => capacity(context, key, key.includes('ngx_8') ? 240_000 : 120_000)),
+    ]);
+    const of = (key: string) => capacities[keys.indexOf(key)].per_s;
+    const tops = capacities.map(({ point }) => busiest(point)?.name ?? '–');
     const change = (more: string, less: string) => of(more) / of(less) - 1;
     const eight = change(keys[0], keys[1]);
     const four = change(keys[2], keys[3]);
@@ -121,16 +117,15 @@ const fanOut: Experiment = {
   title: 'Fan-out and fan-in',
   source: 'Section IV',
   async run(context) {
-    const series = [
-      await againstReference(context, { key: 'nginx_fanout_5', folder: 'nginx_fanout', defects: TIES }),
-      await againstReference(context, { key: 'fannout_synthetic_5', defects: [] }),
-      await againstReference(context, { key: 'fannout_synthetic_10', defects: [] }),
-      await againstReference(context, {
-        key: 'fannout_synthetic_100',
-        defects: [],
-        most: context.choose(2, 8),
-      }),
-    ];
+    const series = await together(
+      [
+        { key: 'nginx_fanout_5', folder: 'nginx_fanout', defects: TIES },
+        { key: 'fannout_synthetic_5', defects: [] },
+        { key: 'fannout_synthetic_10', defects: [] },
+        { key: 'fannout_synthetic_100', defects: [], most: context.choose(2, 8) },
+      ],
+      (own) => againstReference(context, own),
+    );
     return {
       verdicts: series.flatMap(({ verdicts }) => verdicts),
       tables: series.map(({ table }) => table),
@@ -145,12 +140,10 @@ const social: Experiment = {
   title: 'Social network',
   source: 'Fig. 12b',
   async run(context) {
-    const { right, verdicts, table, figures } = await againstReference(context, {
-      key: 'thrift_app_socialnet',
-      folder: 'thrift_app',
-      defects: [],
-    });
-    const { per_s, point } = await capacity(context, 'thrift_app', 4000);
+    const [{ right, verdicts, table, figures }, { per_s, point }] = await Promise.all([
+      againstReference(context, { key: 'thrift_app_socialnet', folder: 'thrift_app', defects: [] }),
+      capacity(context, 'thrift_app', 4000),
+    ]);
     // The file service is visited twice by every request, for 276 µs each time.
     const bound = 1 / (2 * 276e-6);
     return {
@@ -178,22 +171,18 @@ const loadBalancing: Experiment = {
   source: 'Fig. 8',
   async run(context) {
     const leaves = [4, 8, 16];
-    const curves: RunSummary[] = [];
-    for (const n of leaves) {
-      const services = context.released(`derived/lb_${n}`);
-      const most = n * 10_000;
-      const rates = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97].map((part) => Math.round(part * most));
-      curves.push(
-        await context.run(services, {
-          rates,
-          requests: context.choose(20_000, 100_000),
-          replications: context.choose(2, 5),
-        }),
-      );
-    }
-    const free: number[] = [];
-    for (const n of leaves) free.push((await capacity(context, `derived/lb_${n}`, n * 12_500)).per_s);
-    const bound = await interruptBound(context, leaves);
+    const curve = (n: number) =>
+      context.run(context.released(`derived/lb_${n}`), {
+        rates: [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97].map((part) => Math.round(part * n * 10_000)),
+        requests: context.choose(20_000, 100_000),
+        replications: context.choose(2, 5),
+      });
+    const [curves, capacities, bound] = await Promise.all([
+      together(leaves, curve),
+      together(leaves, (n) => capacity(context, `derived/lb_${n}`, n * 12_500)),
+      together(leaves, (n) => interruptBound(context, n)),
+    ]);
+    const free = capacities.map(({ per_s }) => per_s);
     const linear = free.map((value, i) => value / free[0] / (leaves[i] / leaves[0]) - 1);
     return {
       verdicts: [
@@ -229,27 +218,23 @@ const loadBalancing: Experiment = {
   },
 };
 
-/** Capacities with one core for the network stack of the front end's machine. */
-async function interruptBound(context: Context, leaves: readonly number[]): Promise<number[]> {
-  const capacities: number[] = [];
-  for (const n of leaves) {
-    const services = context.released(`derived/lb_${n}`);
-    const [front] = Object.keys(services.machines);
-    const { network, ...machine } = services.machines[front];
-    if (network === 'none') continue;
-    const one = { ...network, queue_pairs: 1, cores: '0', pinning: 'none' as const };
-    const changed = {
-      ...services,
-      machines: { ...services.machines, [front]: { ...machine, network: one } },
-    };
-    const { points } = await context.run(changed, {
-      rates: [n * 12_500],
-      requests: context.choose(30_000, 200_000),
-      replications: 2,
-    });
-    capacities.push(points[0].throughput_per_s?.mean ?? 0);
-  }
-  return capacities;
+/** Capacity with one core for the network stack of the front end's machine. */
+async function interruptBound(context: Context, n: number): Promise<number> {
+  const services = context.released(`derived/lb_${n}`);
+  const [front] = Object.keys(services.machines);
+  const { network, ...machine } = services.machines[front];
+  if (network === 'none') return Number.NaN;
+  const one = { ...network, queue_pairs: 1, cores: '0', pinning: 'none' as const };
+  const changed = {
+    ...services,
+    machines: { ...services.machines, [front]: { ...machine, network: one } },
+  };
+  const { points } = await context.run(changed, {
+    rates: [n * 12_500],
+    requests: context.choose(30_000, 200_000),
+    replications: 2,
+  });
+  return points[0].throughput_per_s?.mean ?? 0;
 }
 
 async function lbFigures(

@@ -2,7 +2,7 @@
 
 import { type PointSummary, QUANTILES, type RunSummary } from './summary.js';
 
-function pointJson({ latency: _latency, quantiles_ms, ...point }: PointSummary) {
+function pointJson({ latency: _latency, latencies: _latencies, quantiles_ms, ...point }: PointSummary) {
   return {
     ...point,
     quantiles_ms: Object.fromEntries(

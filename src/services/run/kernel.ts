@@ -9,6 +9,8 @@ export interface KernelSummary {
   cpus: number;
   /** Share of the CPUs' time that threads and network stacks used, until the last reply. */
   utilisation?: Estimate;
+  /** Share of the CPUs' time that is idle although a thread waits that may run there. */
+  wasted: number;
   /** Per request; what they are: KernelResult. */
   switches: number;
   migrations: number;
@@ -28,13 +30,15 @@ export function kernelOf(results: readonly ServicesResult[]): { kernel?: KernelS
     ({ instances, end_ns }) => instances.reduce((sum, { busy_ns }) => sum + busy_ns, 0) / (cpus * end_ns),
   );
   const arrived = results.reduce((sum, result) => sum + result.arrived, 0);
-  const each = (key: Exclude<keyof KernelResult, 'cpus' | 'wake_latency'>) =>
+  const each = (key: Exclude<keyof KernelResult, 'cpus' | 'wasted_ns' | 'wake_latency'>) =>
     kernels.reduce((sum, kernel) => sum + kernel[key], 0) / Math.max(1, arrived);
   const waits = kernels.reduce((all, { wake_latency }) => all.merge(wake_latency), Histogram.empty);
+  const time = results.reduce((sum, { end_ns }) => sum + cpus * end_ns, 0);
   return {
     kernel: {
       cpus,
       utilisation: estimate(used.filter(Number.isFinite)),
+      wasted: kernels.reduce((sum, { wasted_ns }) => sum + wasted_ns, 0) / time,
       switches: each('switches'),
       migrations: each('migrations'),
       preemptions: each('preemptions'),
@@ -49,6 +53,7 @@ export function kernelOf(results: readonly ServicesResult[]): { kernel?: KernelS
 /** Counts are per request. */
 export const KERNEL_HEADER = [
   'CPUs used',
+  'idle while a thread waits',
   'switches',
   'to another CPU',
   'preempted',
@@ -61,7 +66,12 @@ export const KERNEL_HEADER = [
 /** Cells under KERNEL_HEADER. */
 export function kernelCells(kernel: KernelSummary | undefined): string[] {
   if (kernel === undefined) return KERNEL_HEADER.map(() => '–');
-  const { utilisation, switches, migrations, preemptions, steals, pulls, wake_mean_us, wake_p99_us } = kernel;
+  const { utilisation, wasted, switches, migrations, preemptions, steals, pulls, wake_mean_us, wake_p99_us } =
+    kernel;
   const numbers = [switches, migrations, preemptions, steals, pulls, wake_mean_us, wake_p99_us];
-  return [share(utilisation?.mean ?? Number.NaN), ...numbers.map((value) => significant(value, 3))];
+  return [
+    share(utilisation?.mean ?? Number.NaN),
+    share(wasted),
+    ...numbers.map((value) => significant(value, 3)),
+  ];
 }

@@ -64,6 +64,8 @@ export interface PointSummary extends RunPoint {
   unsupported: Quantile[];
   max_ms: number;
   latency: Histogram;
+  /** Of each replication. */
+  latencies: Histogram[];
   tiers: TierSummary[];
   /** Network stacks by machine. */
   networks: TierSummary[];
@@ -218,6 +220,7 @@ function summarisePoint(plan: RunPlan, index: number, ran: readonly Ran[]): Poin
     unsupported: QUANTILES.filter((q) => !latency.supports(q)),
     max_ms: latency.max * MS,
     latency,
+    latencies: histograms,
     tiers: services.services.map(({ name }, i) => tierOf(name, results, ({ service }) => service === i)),
     networks: services.machines.flatMap(({ name, network }, i) =>
       network === undefined
