@@ -1,6 +1,6 @@
 // One tier: Thrift's echo (Fig. 12a), and the comparison with BigHouse (Fig. 13), whose one-stage models cannot share a stage's time.
 
-import { fixed, percent } from '../report/format.js';
+import { fixed, percent, share } from '../report/format.js';
 import { latencyOverLoad } from '../services/report/figures.js';
 import type { RunSummary } from '../services/run/summary.js';
 import type { Services } from '../services/schema.js';
@@ -74,7 +74,7 @@ const thrift: Experiment = {
         },
         judged(
           'At saturation, timeouts and reconnections make latency rise much more steeply (what the paper says its simulator lacks)',
-          `mean at 50,000/s: ${fixed(impatient, 2)} ms with, ${fixed(patient, 2)} ms without; ${fixed(beyond[1]?.attempts_per_request ?? Number.NaN, 1)} attempts per request`,
+          `mean at 50,000/s: ${fixed(impatient, 2)} ms with, ${fixed(patient, 2)} ms without; ${fixed(beyond[1]?.attempts_per_request ?? Number.NaN, 1)} attempts per request, and ${share(beyond[1]?.given_up_share ?? Number.NaN)} of the requests end without a reply`,
           impatient > 2 * patient,
         ),
       ],
@@ -87,6 +87,7 @@ const thrift: Experiment = {
       ],
       text: [
         `The release’s own service of 1.5 µs would saturate near 670,000 requests/s and cannot show the paper’s curve. The fitted one has a stage of ${FITTED_STAGE.replace('ns', ' ns')}, exponential, and ${FITTED_NETWORK.replace('us', ' µs')} of network each way.`,
+        'A request that times out after 1 ms is tried again, up to 20 times, on a new connection after 200 µs; the server still serves what nobody waits for, so that load feeds on itself and saturation comes earlier. Latency counts from the first attempt, of requests that get a reply. At higher loads than shown nearly none does.',
       ],
     };
   },
@@ -178,11 +179,12 @@ const bigHouse: Experiment = {
     }
     // NGINX: 19.747 µs and an epoll of 2 µs. memcached, four threads: epoll 1.5, read 0.8, work 0.6, send 7.5 µs.
     const bounds = [1 / 21.747e-6, 4 / 10.4e-6];
+    const batched = [1 / 19.747e-6, 4 / 8.1e-6];
     const verdicts = [nginx, memcached].map(({ name, capacities: [staged, single] }, i) =>
       judged(
-        `${name}: the one-stage model saturates earlier, at ${rate(bounds[i])}`,
+        `${name}: the one-stage model saturates earlier, at ${rate(bounds[i])}, and stages below ${rate(batched[i])}, where what they share costs nothing`,
         `stages ${rate(staged)}, one stage ${rate(single)} (${percent(single / staged - 1)})`,
-        single < staged && Math.abs(single / bounds[i] - 1) < 0.03,
+        single < staged && staged < batched[i] && Math.abs(single / bounds[i] - 1) < 0.03,
       ),
     );
     return {
@@ -190,7 +192,7 @@ const bigHouse: Experiment = {
       tables: against.map(({ table }) => table),
       figures,
       text: [
-        'With stages, epoll is paid once for all connections that are ready; in one stage every request pays for it. How much earlier the one-stage model saturates is the share of epoll in the work; the paper’s figure has no numbers to hold it against.',
+        'With stages, epoll is paid once for all connections that are ready, and memcached’s read once for all requests of a connection; in one stage every request pays for both: 2 of NGINX’s 21.7 µs, 2.3 of memcached’s 10.4 µs. The nearer to saturation, the more is ready at once, so that the curves part there and nowhere else. The paper’s figure has no numbers to hold it against.',
       ],
     };
   },

@@ -1,9 +1,9 @@
-// Two and three tiers (Figs. 5 and 6), load balancing and fan-out, the social network (Fig. 12b).
+// Two and three tiers (Figs. 5 and 6), fan-out, the social network (Fig. 12b).
 
 import { fixed, percent, share } from '../report/format.js';
-import { busiest, type PointSummary, type RunSummary } from '../services/run/summary.js';
+import { busiest, type PointSummary } from '../services/run/summary.js';
 import { againstReference, type Defects } from './against-reference.js';
-import { type Context, type Experiment, type ExperimentResult, judged, together } from './experiment.js';
+import { type Context, type Experiment, judged, together } from './experiment.js';
 
 /** Calls of one instant enter a queue in reverse; the tail at high load depends on it (docs/services.md). */
 const TIES: Defects = ['B12-ties-reversed'];
@@ -164,89 +164,4 @@ const social: Experiment = {
   },
 };
 
-/** Leaves of 100 µs behind a front end of eight processes. */
-const loadBalancing: Experiment = {
-  id: 'lb',
-  title: 'Load balancing over 4, 8 and 16 leaves',
-  source: 'Fig. 8',
-  async run(context) {
-    const leaves = [4, 8, 16];
-    const curve = (n: number) =>
-      context.run(context.released(`derived/lb_${n}`), {
-        rates: [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97].map((part) => Math.round(part * n * 10_000)),
-        requests: context.choose(20_000, 100_000),
-        replications: context.choose(2, 5),
-      });
-    const [curves, capacities, bound] = await Promise.all([
-      together(leaves, curve),
-      together(leaves, (n) => capacity(context, `derived/lb_${n}`, n * 12_500)),
-      together(leaves, (n) => interruptBound(context, n)),
-    ]);
-    const free = capacities.map(({ per_s }) => per_s);
-    const linear = free.map((value, i) => value / free[0] / (leaves[i] / leaves[0]) - 1);
-    return {
-      verdicts: [
-        judged(
-          'Saturation is linear in the number of leaves (within 5 %)',
-          free.map((value, i) => `${leaves[i]}: ${rate(value)}`).join(', '),
-          linear.every((value) => Math.abs(value) < 0.05),
-        ),
-        judged(
-          'With one core for interrupts at the front end, 16 leaves no longer bring twice what 8 do',
-          bound.map((value, i) => `${leaves[i]}: ${rate(value)}`).join(', '),
-          bound[1] / bound[0] > 1.9 && bound[2] / bound[1] < 1.6,
-        ),
-      ],
-      tables: [
-        {
-          title: 'Capacity',
-          header: [
-            'leaves',
-            '20 cores for interrupts',
-            'one core for interrupts',
-            'leaves alone: n / 100 µs',
-          ],
-          rows: leaves.map((n, i) => [String(n), rate(free[i]), rate(bound[i]), rate(n * 10_000)]),
-          note: 'From memory of the paper, and not held against: 35, 70 and 120 kQPS for 4, 8 and 16.',
-        },
-      ],
-      figures: await lbFigures(leaves, curves),
-      text: [
-        'At the front end each request costs interrupts of 2 × 4 µs for what comes and 2 × 1 µs for what goes: one core serves 100,000 requests/s.',
-      ],
-    };
-  },
-};
-
-/** Capacity with one core for the network stack of the front end's machine. */
-async function interruptBound(context: Context, n: number): Promise<number> {
-  const services = context.released(`derived/lb_${n}`);
-  const [front] = Object.keys(services.machines);
-  const { network, ...machine } = services.machines[front];
-  if (network === 'none') return Number.NaN;
-  const one = { ...network, queue_pairs: 1, cores: '0', pinning: 'none' as const };
-  const changed = {
-    ...services,
-    machines: { ...services.machines, [front]: { ...machine, network: one } },
-  };
-  const { points } = await context.run(changed, {
-    rates: [n * 12_500],
-    requests: context.choose(30_000, 200_000),
-    replications: 2,
-  });
-  return points[0].throughput_per_s?.mean ?? 0;
-}
-
-async function lbFigures(
-  leaves: readonly number[],
-  curves: readonly RunSummary[],
-): Promise<ExperimentResult['figures']> {
-  const { latencyOverLoad } = await import('../services/report/figures.js');
-  const points = curves.flatMap((curve, i) =>
-    curve.points.map((point) => ({ ...point, scheduler: `${leaves[i]} leaves` })),
-  );
-  const figure = await latencyOverLoad({ name: 'load balancing', points, knees: [] });
-  return figure === undefined ? [] : [figure];
-}
-
-export const TIERS = [twoTier, threeTier, loadBalancing, fanOut, social];
+export const TIERS = [twoTier, threeTier, fanOut, social];
