@@ -261,11 +261,11 @@ test('refused with the reason: a compressed Arrow file', async () => {
   );
 });
 
-test('writing to a place that does not exist is an error, and leaves no partial file', async () => {
+test('writing to a place that cannot be written is an error, and leaves no partial file', async () => {
   const folder = folderOf({ 'i.csv': 'HashOwner,HashApp,HashFunction,1\no,a,f,3\n' });
   const trace = await readTrace(folder);
-  const error = await failure(() => writeTrace(trace, join(folder, 'no', 'such.arrow')));
-  assert.is(error.code, 'trace_write');
+  const error = await failure(() => writeTrace(trace, join(folder, 'i.csv', 'such.arrow')));
+  assert.is(error.code, 'output_unwritable');
   await writeTrace(trace, join(folder, 't.arrow'));
   assert.equal(new Uint8Array(readFileSync(join(folder, 't.arrow'))), functionsToArrow(trace));
 });

@@ -5,8 +5,8 @@ import { parse, stringify } from 'yaml';
 import { type CheckResult, type CheckRound, checkObject } from '../bpf/check/check.js';
 import type { PolicyInput } from '../bpf/check/twin.js';
 import { VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { rodataOption } from './bpf.js';
-import { checkOutput, writeOutput } from './output.js';
 import { interruptible, number } from './shared.js';
 
 interface Options {

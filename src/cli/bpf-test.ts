@@ -8,7 +8,7 @@ import { findingConfig, junit } from '../bpf/torture/report.js';
 import { type Round, torture } from '../bpf/torture/suite.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
-import { checkOutput, writeOutput } from './output.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { collecting, interruptible, ofOption } from './shared.js';
 
 interface Options {

@@ -7,7 +7,7 @@ import { METRONOMES_HZ, recordKernel } from '../bpf/vm/record.js';
 import { resolveConfig } from '../config/resolve.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
-import { checkOutput, writeOutput } from './output.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { assignment, type ConfigOptions, configWith, interruptible, number } from './shared.js';
 
 interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {

@@ -1,9 +1,8 @@
 // vtime report: a table on stdout and one HTML file, from the results of a run or a sweep.
 
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { htmlReport } from '../report/html.js';
 import { summaryJson } from '../report/json.js';
 import { summarize } from '../report/summary.js';
@@ -16,15 +15,10 @@ interface ReportOptions extends OutputOptions {
 }
 
 async function report(dir: string, { out, json, quiet }: ReportOptions): Promise<void> {
-  const summary = summarize(await readStore(dir));
   const file = out ?? join(dir, 'report.html');
-  const html = await htmlReport(summary);
-  await writeFile(file, html).catch((error: NodeJS.ErrnoException) => {
-    throw new VtimeError('report_unwritable', `the report can't be written (${error.code})`, {
-      file,
-      expected: 'a file in an existing folder',
-    });
-  });
+  if (out !== undefined) checkOutput(out);
+  const summary = summarize(await readStore(dir));
+  writeOutput(file, await htmlReport(summary));
   if (json) process.stdout.write(`${JSON.stringify(summaryJson(summary), null, 2)}\n`);
   else process.stdout.write(terminalReport(summary, process.stdout.columns));
   if (!quiet) process.stderr.write(`report in ${file}\n`);

@@ -8,10 +8,11 @@ import type { Config } from '../config/schema.js';
 import { chainLines } from '../engine/chain-text.js';
 import { runCell } from '../engine/simulate.js';
 import { VtimeError } from '../errors.js';
+import { checkOutputFolder, writeOutput } from '../output.js';
 import { portableConfig } from '../sweep/identity.js';
 import { cellFrom, finishedRecord } from '../sweep/record.js';
 import { openStore, writeStore } from '../sweep/store.js';
-import { invocationsFile, keepFile, type Plan, planSweep, runInfo } from '../sweep/sweep.js';
+import { invocationsFile, type Plan, planSweep, runInfo } from '../sweep/sweep.js';
 import type { SimulationResult } from '../types.js';
 import { progressBar } from './progress.js';
 import {
@@ -37,10 +38,10 @@ async function keep(out: string, plan: Plan, result: SimulationResult, started: 
   try {
     const rows = invocationsFile(out, place);
     if (rows !== undefined && result.invocations !== undefined) {
-      await keepFile(rows, tableToIPC(result.invocations, 'file'));
+      writeOutput(rows, tableToIPC(result.invocations, 'file'));
     }
     if (result.decisions !== undefined) {
-      await keepFile(join(out, 'decisions', `${place.cell_id}.arrow`), tableToIPC(result.decisions, 'file'));
+      writeOutput(join(out, 'decisions', `${place.cell_id}.arrow`), tableToIPC(result.decisions, 'file'));
     }
     const info = runInfo(plan.config, started, 1, result.metrics.events, {
       total: 1,
@@ -96,6 +97,7 @@ async function run(file: string, options: RunOptions): Promise<void> {
       expected: '`vtime sweep`',
     });
   }
+  if (options.out !== undefined) checkOutputFolder(options.out);
   const plan = await planSweep(config);
   const [{ place }] = plan.cells;
   sayDrawnSeed(config, place.seed, options);

@@ -2,6 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { loadServices } from '../services/load.js';
 import { COMPARISON_HEADER, compare, comparisonRows } from '../services/report/compare.js';
 import { servicesReport } from '../services/report/html.js';
@@ -11,7 +12,6 @@ import { runJson } from '../services/run/json.js';
 import { parseLoads } from '../services/run/loads.js';
 import { runText } from '../services/run/terminal.js';
 import type { Services } from '../services/schema.js';
-import { checkOutput, writeOutput } from './output.js';
 import { progressBar } from './progress.js';
 import { interruptible, type OutputOptions, table, workersOption } from './shared.js';
 

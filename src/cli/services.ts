@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { pathText } from '../config/mistakes.js';
 import { VtimeError } from '../errors.js';
+import { writeOutput } from '../output.js';
 import { convert, servicesYaml } from '../services/convert.js';
 import type { Finding } from '../services/findings.js';
 import { servicesGraph } from '../services/graph/services.js';
@@ -12,7 +13,6 @@ import { checkPath, loadServices } from '../services/load.js';
 import { importProfiles } from '../services/profile/import.js';
 import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
-import { writeOutput } from './output.js';
 import { servicesRunCommand } from './services-run.js';
 
 const MODEL = 'services file in YAML or JSON, or a folder of µqSim';

@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander';
 import { durationNs, rateToMeanNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
+import { checkOutput } from '../output.js';
 import { generateEcdf, generatePoisson, readTrace, writeInvocations } from '../trace/index.js';
 import { number } from './shared.js';
 
@@ -38,6 +39,7 @@ function inUnits<T>(option: string, text: string, read: (text: string) => T): T 
 
 async function generate(options: GenerateOptions): Promise<void> {
   const { out, from, functions, skew, seed } = options;
+  checkOutput(out);
   const minutes = Number(inUnits('length', options.length, durationNs)) / 60e9;
   const trace =
     from === undefined

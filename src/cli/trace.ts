@@ -2,6 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { VtimeError } from '../errors.js';
+import { checkOutput } from '../output.js';
 import {
   DURATION_MODELS,
   type DurationModel,
@@ -105,6 +106,7 @@ export function traceCommand(): Command {
       .requiredOption('-o, --out <file.arrow>', 'file to write')
       .option('--quiet', 'no report on stderr'),
   ).action(async (paths: string[], options: CommonOptions & { out: string; quiet?: boolean }) => {
+    checkOutput(options.out);
     const read = await readTrace(paths);
     // A table of invocations holds its functions' statistics; not the other way round.
     await (read.invocations === undefined ? writeTrace : writeInvocations)(read, options.out);

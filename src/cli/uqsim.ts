@@ -3,11 +3,11 @@
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { nearestName, VtimeError } from '../errors.js';
+import { checkOutput, writeOutput } from '../output.js';
 import { RunPool } from '../services/run/pool.js';
 import { Context, type ContextOptions, type Experiment } from '../uqsim/experiment.js';
 import { EXPERIMENTS } from '../uqsim/index.js';
 import { experimentsHtml, type Finished, verdictText } from '../uqsim/report.js';
-import { checkOutput, writeOutput } from './output.js';
 import { progressBar } from './progress.js';
 import { interruptible, type OutputOptions, workersOption } from './shared.js';
 

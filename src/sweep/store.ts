@@ -14,11 +14,12 @@
 // The three Arrow files are written when all cells are done. They hold no wall time, host or date: the same
 // config gives the same bytes, whatever the number of workers and whether or not it was interrupted.
 
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.js';
 import { VtimeError } from '../errors.js';
+import { DRAFT_SUFFIX, makeOutputFolder, writeOutput } from '../output.js';
 import type { CellPlace, RunInfo, Store, SweepCell } from '../types.js';
 import { lockStore } from './lock.js';
 import { cellsFromTables, ResultTables } from './tables.js';
@@ -45,24 +46,23 @@ function unreadable(file: string, error: unknown, expected: string): VtimeError 
   return new VtimeError('store_unreadable', `cannot read: ${reason}`, { file, expected });
 }
 
-const DRAFT = '.tmp';
-
 /** Removes the drafts of a process that was killed while it wrote. */
 async function removeDrafts(dir: string): Promise<void> {
-  for (const folder of ['.', 'invocations', 'failed']) {
+  for (const folder of ['.', 'invocations', 'decisions', 'failed']) {
     const files = await readdir(join(dir, folder)).catch(() => []);
-    for (const file of files) if (file.endsWith(DRAFT)) await rm(join(dir, folder, file), { force: true });
+    for (const file of files)
+      if (file.endsWith(DRAFT_SUFFIX)) await rm(join(dir, folder, file), { force: true });
   }
 }
 
 /**
  * Creates the folder of a store, locks it against other writers, and removes the results of an earlier sweep; its journal
- * stays. Returns what releases the lock. Errors (exit code 2): store_unwritable, store_locked.
+ * stays. Returns what releases the lock. Errors (exit code 2): output_unwritable, store_unwritable, store_locked.
  */
 export async function openStore(dir: string): Promise<() => Promise<void>> {
   let release: (() => Promise<void>) | undefined;
   try {
-    await mkdir(dir, { recursive: true });
+    makeOutputFolder(dir);
     release = await lockStore(dir);
     await removeDrafts(dir);
     for (const file of [RUN, ...TABLES]) await rm(join(dir, file), { force: true });
@@ -73,21 +73,6 @@ export async function openStore(dir: string): Promise<() => Promise<void>> {
     throw new VtimeError('store_unwritable', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
       file: dir,
       expected: 'a folder for the results',
-    });
-  }
-}
-
-/** A reader sees the whole file or none. */
-export async function writeWhole(path: string, bytes: Uint8Array | string): Promise<void> {
-  const draft = `${path}.${randomUUID()}${DRAFT}`;
-  try {
-    await writeFile(draft, bytes);
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw new VtimeError('store_unwritable', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
-      file: path,
-      expected: 'a writable path',
     });
   }
 }
@@ -111,11 +96,22 @@ export async function writeStore(
   const files: Record<string, string> = {};
   for (const file of TABLES) {
     files[file] = createHash('sha256').update(bytes[file]).digest('hex');
-    await writeWhole(join(dir, file), bytes[file]);
+    writeOutput(join(dir, file), bytes[file]);
   }
   const info: RunInfo = { ...run, events, files };
-  await writeWhole(join(dir, RUN), `${JSON.stringify({ ...info, config }, null, 2)}\n`);
+  writeOutput(join(dir, RUN), `${JSON.stringify({ ...info, config }, null, 2)}\n`);
   return info;
+}
+
+/** What run.json holds. */
+function runJson(text: string, file: string): RunInfo & { config: Config } {
+  try {
+    const run = JSON.parse(text);
+    if (TABLES.every((table) => typeof run?.files?.[table] === 'string')) return run;
+  } catch {
+    // Said below.
+  }
+  throw new VtimeError('store_damaged', 'the file does not describe the results of a run', { file });
 }
 
 /**
@@ -135,7 +131,7 @@ export async function readStore(dir: string): Promise<Store> {
       ? new VtimeError('store_unfinished', 'the sweep has not finished; run it again to go on', { file: dir })
       : unreadable(join(dir, RUN), error, 'a folder written by `vtime sweep` or `vtime run --out`');
   }
-  const { config, ...run } = JSON.parse(text) as RunInfo & { config: Config };
+  const { config, ...run } = runJson(text, join(dir, RUN));
   const read = async (file: string): Promise<Uint8Array> => {
     const path = join(dir, file);
     const bytes = await readFile(path).catch((error) => {

@@ -1,8 +1,8 @@
 // Sweeps: the cells of a grid, simulated on all cores, yielded as they finish or kept in a result store.
 
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { renameSettings } from '../config/canonical.js';
 import { configFrom } from '../config/load.js';
@@ -10,6 +10,7 @@ import { placesOf, rememberPlaces } from '../config/mistakes.js';
 import { drawSeed } from '../config/resolve.js';
 import type { Config, ConfigInput, ResolvedConfig } from '../config/schema.js';
 import { loadEngine } from '../engine/module.js';
+import { writeOutput } from '../output.js';
 import type { Trace } from '../trace/index.js';
 import type {
   CellPlace,
@@ -26,7 +27,7 @@ import { Journal, recordOf } from './journal.js';
 import type { CellTask } from './messages.js';
 import { type PoolOptions, simulateCells, workerCount } from './pool.js';
 import { cellFrom } from './record.js';
-import { JOURNAL, openStore, writeStore, writeWhole } from './store.js';
+import { JOURNAL, openStore, writeStore } from './store.js';
 
 export type { RunSweepOptions, SweepOptions, SweepProgress } from '../types.js';
 
@@ -173,12 +174,6 @@ export function invocationsFile(out: string, { cell_id, config }: CellPlace): st
   return join(out, 'invocations', `${cell_id}.${invocations.replace(':', '-')}.arrow`);
 }
 
-/** Writes a file, and its folder if it is the first there. */
-export async function keepFile(path: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeWhole(path, bytes);
-}
-
 const exists = (path: string) =>
   access(path).then(
     () => true,
@@ -255,9 +250,9 @@ async function finishSweep(plan: Plan, options: RunSweepOptions, started: Date):
     for await (const message of simulateCells(tasks, setup, poolOptions(options, meter))) {
       const place = places[message.index];
       const rows = invocationsFile(out, place);
-      if (message.invocations !== undefined && rows !== undefined) await keepFile(rows, message.invocations);
+      if (message.invocations !== undefined && rows !== undefined) writeOutput(rows, message.invocations);
       if (message.model !== undefined) {
-        await keepFile(join(out, 'failed', `${place.cell_id}.model`), message.model);
+        writeOutput(join(out, 'failed', `${place.cell_id}.model`), message.model);
       }
       await journal.append(place.cell_id, message.outcome, message.line);
       meter.finished(message.index, message.events, message.outcome);

@@ -1,12 +1,12 @@
 // Traces as Arrow IPC files. A `.arrow` file holds one table: `functions` (statistics and counts) or
 // `invocations` (explicit arrivals). A trace with both is written as two files.
 
-import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { VtimeError } from '../errors.js';
+import { writeOutput } from '../output.js';
 import { columnsOf, type InvocationColumns, traceFromInvocations } from './invocations.js';
 import { inspectIpc, MAGIC, withChecksum } from './ipc.js';
 import {
@@ -46,29 +46,14 @@ export function invocationsToArrow(trace: Trace): Uint8Array {
   return withChecksum(tableToIPC(trace.invocations, 'file'));
 }
 
-/** Writes whole files only: a reader sees the old file or the new one, never a part. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const draft = `${path}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(draft, bytes);
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw new VtimeError('trace_write', `cannot write: ${(error as NodeJS.ErrnoException).code}`, {
-      file: path,
-      expected: 'a writable path',
-    });
-  }
-}
-
 /** Writes the functions table of a trace. */
 export async function writeTrace(trace: Trace, path: string): Promise<void> {
-  await writeWhole(path, functionsToArrow(trace));
+  writeOutput(path, functionsToArrow(trace));
 }
 
 /** Writes the invocations table of a trace. */
 export async function writeInvocations(trace: Trace, path: string): Promise<void> {
-  await writeWhole(path, invocationsToArrow(trace));
+  writeOutput(path, invocationsToArrow(trace));
 }
 
 /** True if a file begins as an Arrow IPC file does. */
