@@ -132,6 +132,24 @@ function forkJoin(n: number, slow: number, rate_per_s: number): ServicesInput {
   };
 }
 
+/** As forkJoin(1000, …) with one core a leaf and constant arrivals, far apart. */
+function thousandLeaves(slow: number, requests: number): ServicesInput {
+  const all = forkJoin(1000, slow, 1);
+  const { root } = all.services;
+  const leaves = Object.keys(all.services).filter((name) => name !== 'root');
+  return {
+    ...all,
+    services: {
+      root,
+      ...Object.fromEntries(
+        leaves.map((name, i) => [name, station(i < slow ? 'slow' : 'exponential', 1, i + 1)]),
+      ),
+    },
+    client: { interarrival: '5s', requests, connections: 1 },
+    run: { duration: `${5 * requests}s` },
+  };
+}
+
 // The slowest of n independent exponentials: F(t) = (1 − e^−t)^(n−k) (1 − e^−t/10)^k.
 for (const [n, slow, mean, p99] of [
   [5, 0, 2.284, 6.211],
@@ -144,6 +162,34 @@ for (const [n, slow, mean, p99] of [
     const { latency } = await runServices(forkJoin(n, slow, 20));
     assertNear('mean', latency.mean / MS, mean, 0.02);
     assertNear('p99', latency.quantile(0.99) / MS, p99, 0.05);
+  });
+}
+
+// A thousand leaves, all four shares of slow ones. Mean, variance (∫ 2t (1 − F)) and p99 from F itself: the mean of N requests is within
+// 3.3 σ/√N of it (1 in 1000), and F at the p99 that was measured within 3.3 √(.01 × .99/N) of .99.
+for (const [slow, mean, p99] of [
+  [0, 7.486, 11.508],
+  [10, 29.294, 69.032],
+  [50, 44.993, 85.123],
+  [100, 51.874, 92.054],
+] as const) {
+  test(`tail at scale: 1000 leaves, ${slow} slow: mean ${mean} ms, p99 ${p99} ms`, async () => {
+    const F = (t: number) => (-Math.expm1(-t)) ** (1000 - slow) * (-Math.expm1(-t / 10)) ** slow;
+    const h = 0.01;
+    const times = Array.from({ length: 60_000 }, (_, i) => (i + 0.5) * h);
+    const integral = (weight: (t: number) => number) =>
+      times.reduce((sum, t) => sum + weight(t) * (1 - F(t)) * h, 0);
+    const expected = integral(() => 1);
+    const sigma = Math.sqrt(integral((t) => 2 * t) - expected ** 2);
+    assert.ok(Math.abs(expected - mean) < 1e-3);
+    assert.ok(Math.abs(F(p99) - 0.99) < 1e-5);
+    // Once in five seconds every leaf is idle again.
+    const { latency } = await runServices(thousandLeaves(slow, 2000));
+    const n = latency.count;
+    assert.is(n, 2000);
+    const off = [latency.mean / MS - expected, F(latency.quantile(0.99) / MS) - 0.99];
+    assert.ok(Math.abs(off[0]) < (3.3 * sigma) / Math.sqrt(n), `mean ${off[0]} ms off, σ = ${sigma} ms`);
+    assert.ok(Math.abs(off[1]) < 3.3 * Math.sqrt(0.0099 / n), `p99 at F = ${0.99 + off[1]}`);
   });
 }
 
