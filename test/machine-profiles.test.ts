@@ -109,6 +109,8 @@ test('every bundled profile loads and names a source for every number', () => {
     'xeon-8160-2s',
     'xeon-8160-4',
     'xeon-8160-8',
+    'xeon-e5-2660-v3-2s',
+    'xeon-e5-2660-v3-2s-c1',
   ]);
   for (const name of machineNames()) assert.is(loadMachine(name).name, name);
   const { sources } = loadMachine('xeon-8160-2s');
