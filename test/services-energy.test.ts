@@ -7,6 +7,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ServicesResult } from '../src/engine/services.js';
 import { VtimeError } from '../src/errors.js';
+import { parseServices } from '../src/services/load.js';
 import type { ServicesInput } from '../src/services/schema.js';
 import { assertNear, runRelease, runServices } from './support/services.js';
 
@@ -256,6 +257,25 @@ for (const mode of ['dedicated', 'scheduled'] as const) {
   });
 }
 
+// The file says how fast services are. On a machine that would take 30 ms to get from 1 to 3 GHz, and has 3 GHz for one core, requests
+// take what they take without a profile.
+test('scheduled: turbo and ramps of the profile do not scale work that has its frequency', async () => {
+  const turbo = file('turbo', {
+    ...plain,
+    turbo: [
+      { active_cores: 1, mhz: 3000 },
+      { active_cores: 2, mhz: 2000 },
+    ],
+    governor: 'hwp',
+    frequency_ramp_ns: 30_000_000,
+  });
+  const run = { client: { load: '300/s' }, run: { duration: '5s' }, mode: 'scheduled' as const };
+  const [without, withTurbo] = [await server({}, run), await server({}, { ...run, profile: turbo })];
+  assert.equal(withTurbo.latency, without.latency);
+  const used = without.instances[0].busy_ns;
+  exactly(joules(withTurbo), (used * 10 + (withTurbo.end_ns - used)) * 1e-9);
+});
+
 // Two tiers on one CPU at 1 and 2 GHz, in turns of the scheduler: 4 W for the one's CPU time, 10 W for the other's.
 test('scheduled: a CPU draws the power of whoever runs on it', async () => {
   const stages = { serve: { time: '3ms', frequency_share: 1 } };
@@ -301,6 +321,25 @@ test('scheduled: switches are drawn at the frequency of whom they are for', asyn
   assert.is(slow + fast, busy_ns);
   assert.ok(slow > 0 && fast > 0);
   exactly(joules(result), (slow * 4 + fast * 10 + (result.end_ns - busy_ns)) * 1e-9);
+});
+
+test('keys that have moved say where to', () => {
+  const mistake = (text: string): string => {
+    try {
+      parseServices(text);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    throw new Error('no mistake');
+  };
+  assert.match(
+    mistake('machines: {m: {cores: 1, busy_power: 9W}}'),
+    /1:26 machines\.m\.busy_power: unknown key "busy_power"; powers are those of the machine profile: the top-level key "profile"/,
+  );
+  assert.match(
+    mistake('scheduled: {profile: ideal-4}'),
+    /1:13 scheduled\.profile: unknown key "profile"; it is a top-level key, for both modes/,
+  );
 });
 
 test('more cores than CPUs, or than the profile has, are refused', async () => {

@@ -121,6 +121,33 @@ export const FILES: MalformedFile[] = [
     'models.web.stages.read.time.profile',
     replaced('models', 'read: {time: 1us', 'read: {time: {profile: fast}'),
   ),
+  file('no text for the machine profile', 'bad-value', 'profile', { profile: '{extends: ideal-1}' }),
+  file('a machine profile that is not there', 'profile', 'profile', { profile: 'xeon-8610-4' }),
+  file('the file of a machine profile that is not there', 'profile', 'profile', { profile: './my.json' }),
+  file('a frequency that the machine profile has not', 'profile-frequency', 'power.frequencies.0', {
+    profile: 'xeon-8160-16',
+    power: '{target: 1ms, interval: 100ms, frequencies: [800MHz, 2GHz]}',
+  }),
+  file(
+    'an instance beyond the machine profile',
+    'profile-frequency',
+    'services.front.instances.front-1.frequency',
+    { profile: 'xeon-8160-16', ...replaced('services', 'cores: 2-3', 'cores: 2-3, frequency: 4GHz') },
+  ),
+  file('a model beyond the machine profile', 'profile-frequency', 'models.web.reference_frequency', {
+    profile: 'xeon-8160-16',
+    ...replaced('models', 'web: {stages', 'web: {reference_frequency: 5GHz, stages'),
+  }),
+  file(
+    'power of a machine',
+    'unknown-key',
+    'machines.b.idle_power',
+    replaced('machines', 'b: {cores: 8', 'b: {cores: 8, idle_power: 3W'),
+  ),
+  file('the machine profile where it was', 'unknown-key', 'scheduled.profile', {
+    mode: 'scheduled',
+    scheduled: '{profile: ideal-8}',
+  }),
   file('a profile with a setting twice', 'duplicate-setting', 'profiles.p.1', {
     profiles: '{p: [{time: 1us}, {time: 2us}]}',
   }),
