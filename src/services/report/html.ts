@@ -17,6 +17,7 @@ import {
   kneeText,
   loadText,
   onKernel,
+  pointLabels,
   pointNotes,
   tierCells,
 } from '../run/terminal.js';
@@ -58,11 +59,12 @@ function pointTable({ points }: RunSummary): string {
 }
 
 function tierTable({ points }: RunSummary): string {
+  const label = pointLabels(points);
   const header = ['load', 'tier', 'cores', 'used', 'visits/request', 'mean, ms', 'p99, ms'];
   const rows = points.flatMap((point) =>
     point.tiers
       .filter(({ visits }) => visits > 0)
-      .map((tier, i) => ({ cells: [i === 0 ? loadText(point) : '', ...tierCells(tier)] })),
+      .map((tier, i) => ({ cells: [i === 0 ? label(point) : '', ...tierCells(tier)] })),
   );
   return tableHtml([{ cells: header }], rows);
 }

@@ -17,6 +17,12 @@ export function estimateText(value: Estimate | undefined, digits = 4): string {
 export const loadText = ({ load, unit }: Pick<PointSummary, 'load' | 'unit'>): string =>
   Number.isFinite(load) ? fixed(load, Number.isInteger(load) ? 0 : 1) + (unit === '/s' ? '/s' : '') : 'own';
 
+/** Loads as text, with the scheduler where points have different ones. */
+export function pointLabels(points: readonly PointSummary[]): (point: PointSummary) => string {
+  const several = new Set(points.map(({ scheduler }) => scheduler)).size > 1;
+  return (point) => (several ? `${point.scheduler}, ${loadText(point)}` : loadText(point));
+}
+
 /** Columns padded to the widest cell; the first ones are text. */
 function aligned(rows: readonly string[][], texts: number): string {
   const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
@@ -74,14 +80,17 @@ export function tierCells({
 
 /** Machines of the points that have a machine profile, below a header; none without one. */
 export function energyRows(points: readonly PointSummary[]): string[][] {
-  const metered = points.flatMap(({ energy, ...point }) => (energy === undefined ? [] : [{ point, energy }]));
+  const label = pointLabels(points);
+  const metered = points.flatMap((point) =>
+    point.energy === undefined ? [] : [{ point, energy: point.energy }],
+  );
   if (metered.length === 0) return [];
   const states = metered[0].energy.machines[0].idle.map(({ state }) => `in ${state}`);
   return [
     ['load', 'machine', 'cores W', 'uncore W', 'energy J', ...states],
     ...metered.flatMap(({ point, energy }) =>
       energy.machines.map(({ name, cores_w, uncore_w, joules, idle }, i) => [
-        i === 0 ? loadText(point) : '',
+        i === 0 ? label(point) : '',
         name,
         estimateText(cores_w),
         estimateText(uncore_w),
@@ -93,10 +102,11 @@ export function energyRows(points: readonly PointSummary[]): string[][] {
 }
 
 function tierRows(points: readonly PointSummary[]): string[][] {
+  const label = pointLabels(points);
   return [
     ['load', 'tier', 'cores', 'used', 'visits/request', 'mean ms', 'p99 ms'],
     ...points.flatMap((point) =>
-      point.tiers.map((tier, i) => [i === 0 ? loadText(point) : '', ...tierCells(tier)]),
+      point.tiers.map((tier, i) => [i === 0 ? label(point) : '', ...tierCells(tier)]),
     ),
   ];
 }
