@@ -3,6 +3,7 @@
 //
 // Simpler than 6.11:
 //   * the root domain counts as overloaded exactly while some CPU has two fair tasks, the kernel's flag lags behind;
+//   * a CPU has all of its capacity for fair tasks, the kernel takes off what realtime tasks use (scale_rt_capacity());
 //   * newidle balancing takes a fixed time per CPU looked at, which is compared with avg_idle but not charged to anybody.
 
 import { BALANCE_PULLS, count, NEWIDLE_PULLS } from '../core/counters';
