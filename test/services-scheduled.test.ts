@@ -3,6 +3,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { simulateServices } from '../src/engine/services.js';
+import { encodeServices } from '../src/engine/services-model.js';
 import { VtimeError } from '../src/errors.js';
 import { resolveServices } from '../src/services/resolve.js';
 import { type ServicesInput, servicesSchema } from '../src/services/schema.js';
@@ -87,6 +88,39 @@ test('idle CPUs leave threads that have just run where they are, unless migratio
   };
   assert.ok((await pulls({})) < 0.01);
   assert.ok((await pulls({ migration_cost: '0s' })) > 0.05);
+});
+
+// Two CPUs are left of four. Threads may be on both; interrupts of cores 2 and 3 go to 0 and 1.
+test('where threads are not pinned, interrupts still come to CPUs of their own', () => {
+  const masksOf = (network: 'realtime' | 'fair') =>
+    encodeServices(
+      resolveServices(
+        servicesSchema.parse({
+          machines: { host: { cores: 4, network: { queue_pairs: 2, cores: '2-3', pinning: 'each' } } },
+          models: {
+            work: { stages: { serve: { time: '1ms' } }, paths: { all: { stages: ['serve'] } } },
+            stack: {
+              stages: { packet: { time: '1us' } },
+              paths: {
+                send_local: { stages: ['packet'] },
+                send_remote: { stages: ['packet'] },
+                receive_remote: { stages: ['packet'] },
+              },
+            },
+          },
+          network: { stack: 'stack' },
+          services: {
+            work: { model: 'work', instances: { w: { machine: 'host', threads: 2, cores: '0-1' } } },
+          },
+          requests: { r: { nodes: { work: { service: 'work', next: ['client'] } } } },
+          client: { load: '300/s' },
+          mode: 'scheduled',
+          scheduled: { pinned: false, oversubscription: 2, network },
+        }),
+      ),
+    ).masks.filter((mask) => mask !== '');
+  assert.equal(masksOf('realtime'), ['0,1', '0', '1']);
+  assert.equal(masksOf('fair'), ['0,1']);
 });
 
 test('scheduling domains run the same services', async () => {

@@ -8,6 +8,8 @@ import * as assert from 'uvu/assert';
 import { RunPool } from '../src/services/run/pool.js';
 import { Context } from '../src/uqsim/experiment.js';
 import { EXPERIMENTS } from '../src/uqsim/index.js';
+import { onKernel } from '../src/uqsim/one-host.js';
+import { meanChange, systems } from '../src/uqsim/scheduling-runs.js';
 import { cluster, maximumOf, slowServers } from '../src/uqsim/tail-at-scale.js';
 import { commandLine } from './support/command-line.js';
 
@@ -45,6 +47,28 @@ test('a cluster of ten, one slow: mean and p99 as the closed form has them', asy
   // σ of the maximum is about 9.4: the mean of 40,000 within 2 %, p99 (46 ms, density .001) within 4 %.
   near(point.mean_ms?.mean ?? 0, expected.mean, 0.02 * expected.mean);
   near(point.quantiles_ms[0.99]?.mean ?? 0, expected.p99, 0.04 * expected.p99);
+});
+
+// 105,000/s are 79 % of eight CPUs, 40 % of sixteen cores. Domains let no CPU idle while a thread waits; EEVDF does (scheduling.ts).
+test('sixteen threads on one host: eight CPUs under a scheduler, a core each without', async () => {
+  const pool = new RunPool(1);
+  const context = new Context({ quick: true, pool });
+  const [{ services }] = systems(context);
+  assert.is((services.machines.host as { cores: number }).cores, 16);
+  const options = { rates: [105_000], requests: 5000, replications: 2 };
+  const schedulers = ['dedicated', 'eevdf', 'domains:8'];
+  const { points } = await context
+    .run(onKernel(services), { ...options, schedulers })
+    .finally(() => pool.close());
+  const [dedicated, eevdf, domains] = points;
+  assert.is(dedicated.kernel, undefined);
+  for (const { kernel } of [eevdf, domains]) {
+    assert.is(kernel?.cpus, 8);
+    near(kernel?.utilisation?.mean ?? 0, 0.79, 0.03);
+  }
+  near(meanChange(domains, dedicated)?.mean ?? 1, 0.05, 0.03);
+  assert.ok((meanChange(eevdf, dedicated)?.mean ?? 0) > 0.2);
+  assert.ok((eevdf.kernel?.wasted ?? 0) > 0.05 && (domains.kernel?.wasted ?? 1) < 0.02);
 });
 
 test('every experiment has an id of its own; a wrong one tells the near', async () => {
