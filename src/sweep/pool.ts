@@ -2,11 +2,11 @@
 
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
 import { AbortedError, EngineError } from '../errors.js';
 import { journalLine } from './journal.js';
 import type { CellTask, WorkerMessage, WorkerSetup } from './messages.js';
 import { failedRecord } from './record.js';
+import { startWorkers } from './workers.js';
 
 export type CellMessage = Extract<WorkerMessage, { type: 'cell' }>;
 export type ProgressMessage = Extract<WorkerMessage, { type: 'progress' }>;
@@ -39,14 +39,7 @@ export async function* simulateCells(
 ): AsyncGenerator<CellMessage> {
   if (tasks.length === 0) return;
   const threads = workerCount(tasks.length, workers);
-  const pool = new Piscina<CellTask, CellMessage>({
-    filename: WORKER,
-    minThreads: threads,
-    maxThreads: threads,
-    idleTimeout: Number.POSITIVE_INFINITY,
-    workerData: setup,
-    recordTiming: false,
-  });
+  const { pool, end } = startWorkers<CellTask, CellMessage>(WORKER, threads, setup);
   const finished: CellMessage[] = [];
   let wake = () => {};
   const submit = (task: CellTask): void => {
@@ -94,6 +87,6 @@ export async function* simulateCells(
     }
   } finally {
     signal?.removeEventListener('abort', abort);
-    await pool.destroy();
+    await end();
   }
 }
