@@ -101,6 +101,58 @@ for (const [mode, below] of MODES) {
 }
 
 // Two threads on one core, calls at 0 and 1 ms: 0 → 10, then the other thread with a switch of 1 ms: 10 → 21.
+// 5 ms, a call of 10 ms, during which the thread has nothing to do and ends, and 5 ms with its reply, for which the same thread is there
+// again, also while others are made.
+for (const [mode, below] of MODES) {
+  test(`${mode}: a thread that has ended serves the reply to its own call`, async () => {
+    const once = (time: string) => ({ time, leaves: 'direct' as const });
+    const { latency, instances, completed, arrived } = await runServices({
+      machines: { host: { cores: 40 } },
+      models: {
+        front: {
+          stages: { ask: once('5ms'), answer: once('5ms') },
+          paths: { all: { stages: ['ask', 'answer'] } },
+          bind_connections: false,
+        },
+        back: {
+          stages: { serve: once('10ms') },
+          paths: { all: { stages: ['serve'] } },
+          bind_connections: false,
+        },
+      },
+      services: {
+        front: {
+          model: 'front',
+          instances: {
+            f: {
+              machine: 'host',
+              threads: 1,
+              cores: '0-7',
+              spawn: { up_to: 8, takes: '2ms', idle: '1ms' },
+            },
+          },
+        },
+        back: { model: 'back', instances: { b: { machine: 'host', threads: 32, cores: '8-39' } } },
+      },
+      requests: {
+        r: {
+          nodes: {
+            ask: { service: 'front', to: 'ask', sync: 'answer', next: ['back'] },
+            back: { service: 'back', next: ['answer'] },
+            answer: { service: 'front', from: 'answer', next: ['client'] },
+          },
+        },
+      },
+      client: { load: '200/s' },
+      run: { duration: '4s' },
+      ...below,
+    });
+    assert.is(completed, arrived);
+    assert.is(latency.min, 20 * MS);
+    assert.is(instances[0].busy_ns, completed * 10 * MS);
+  });
+}
+
 for (const [mode, below] of MODES) {
   test(`${mode}: a core that goes to another thread takes the time of a switch`, async () => {
     const { latency, instances } = await runServices({
