@@ -49,7 +49,7 @@ function endOfThreads(instance: u32): u32 {
   return load<u32>(instance, INSTANCE_THREADS) + load<u32>(instance, INSTANCE_ACTIVE) * threadStride(instance);
 }
 
-/** Nothing to do, and nothing before it. */
+/** Serves nothing, and has nothing to serve. */
 // @ts-ignore: decorator
 @inline
 function isIdle(thread: u32): bool {

@@ -210,9 +210,9 @@ export function pointNotes(point: PointSummary): string[] {
 export function runText(summary: RunSummary): string {
   const { points, knees } = summary;
   const several = new Set(points.map(({ scheduler }) => scheduler)).size > 1;
-  // The tiers of one point, or of the highest load that each scheduler sustains.
+  // The tiers at one load, or at the highest that each scheduler sustains.
   const shown =
-    points.length === 1
+    new Set(points.map(({ load }) => load)).size === 1
       ? points
       : points.filter((point) =>
           knees.some(({ scheduler, sustained }) => point.scheduler === scheduler && point.load === sustained),
