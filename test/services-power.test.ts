@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { type ServicesResult, simulateServices } from '../src/engine/services.js';
 import { resolveServices } from '../src/services/resolve.js';
 import { type ServicesInput, servicesSchema } from '../src/services/schema.js';
-import { assertNear } from './support/services.js';
+import { assertNear, runServices } from './support/services.js';
 
 type Power = NonNullable<ServicesInput['power']>;
 
@@ -127,6 +127,38 @@ test('PID slows down with slack and speeds up without', async () => {
     { load: '500/s' },
   );
   assert.is(frequencies(tight).at(-1), 2600);
+});
+
+// Two tiers in turn, whose targets fail now and then: a tuple that failed is not taken again, so that others are aimed at.
+test('algorithm 1: the list of failed tuples has an effect', async () => {
+  const under = async (failing_list: boolean) => {
+    const model = {
+      stages: { serve: { time: { exponential: '1ms' }, frequency_share: 1 } },
+      paths: { all: { stages: ['serve'] } },
+    };
+    const placed = (core: string) => ({ machine: 'host', threads: 1, cores: core });
+    const { intervals } = await runServices({
+      machines: { host: { cores: 2 } },
+      models: { server: model },
+      services: {
+        a: { model: 'server', instances: { a: placed('0') } },
+        b: { model: 'server', instances: { b: placed('1') } },
+      },
+      requests: {
+        r: {
+          nodes: { first: { service: 'a', next: ['second'] }, second: { service: 'b', next: ['client'] } },
+        },
+      },
+      client: { load: '500/s' },
+      run: { duration: '1500s' },
+      power: { target: '25ms', interval: '1s', failing_list },
+    });
+    return intervals.map(({ tiers }) => tiers.map(({ mhz }) => mhz));
+  };
+  const [withList, without] = [await under(true), await under(false)];
+  const first = withList.findIndex((mhz, i) => mhz.join() !== without[i].join());
+  // Nothing has failed for a good while.
+  assert.ok(first > 20, `${first}`);
 });
 
 test('intervals are regular, and their requests are all requests', async () => {
