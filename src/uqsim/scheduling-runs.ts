@@ -10,7 +10,7 @@ import { onKernel, onOneHost, type Scheduling } from './one-host.js';
 export const DOMAINS = ['domains:1', 'domains:4', 'domains:8'] as const;
 const SCHEDULERS = ['dedicated', 'eevdf', ...DOMAINS, 'global-vtime'] as const;
 
-/** At the two highest loads. */
+/** One rule changed at a time, at the two highest loads. */
 const VARIANTS = {
   'eevdf, migration cost 0': { kernel: { migration_cost: '0s' } },
   'eevdf, interrupts': { network: 'realtime' },
@@ -20,7 +20,14 @@ const VARIANTS = {
   'domains:8, slices of 20 µs': { policy: { name: 'domains', domains: 8, slice: '20us' } },
 } satisfies Record<string, Scheduling>;
 
-export type Scheduler = (typeof SCHEDULERS)[number] | keyof typeof VARIANTS;
+/** On eight cores of a Xeon with what switches, dispatches and idle states cost there. */
+const ON_XEON = {
+  'eevdf, Xeon': {},
+  'domains:8, Xeon': { policy: { name: 'domains', domains: 8 } },
+} satisfies Record<string, Scheduling>;
+const XEON = 'xeon-8160-8';
+
+export type Scheduler = (typeof SCHEDULERS)[number] | keyof typeof VARIANTS | keyof typeof ON_XEON;
 
 export interface System {
   name: string;
@@ -94,6 +101,10 @@ export class Measured {
 export async function measure(context: Context, system: System): Promise<Measured> {
   const { services, rates, requests } = system;
   const options = { requests, replications: context.choose(4, 10) };
+  const named = async (own: Services, scheduler: string, loads: readonly number[]) => {
+    const { points } = await context.run(own, { ...options, rates: loads });
+    return points.map((point) => ({ ...point, scheduler }));
+  };
   const [base, roomy, ...variants] = await Promise.all([
     context.run(onKernel(services), { ...options, rates, schedulers: SCHEDULERS }),
     context.run(onKernel(services, { oversubscription: 1 }), {
@@ -101,10 +112,12 @@ export async function measure(context: Context, system: System): Promise<Measure
       rates: rates.slice(-1),
       schedulers: ['eevdf', ...DOMAINS],
     }),
-    ...Object.entries(VARIANTS).map(async ([scheduler, below]) => {
-      const { points } = await context.run(onKernel(services, below), { ...options, rates: rates.slice(-2) });
-      return points.map((point) => ({ ...point, scheduler }));
-    }),
+    ...Object.entries(VARIANTS).map(([name, below]) =>
+      named(onKernel(services, below), name, rates.slice(-2)),
+    ),
+    ...Object.entries(ON_XEON).map(([name, below]) =>
+      named({ ...onKernel(services, below), profile: XEON }, name, rates),
+    ),
   ]);
   return new Measured(system, [...base.points, ...variants.flat()], roomy.points);
 }
