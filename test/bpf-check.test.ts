@@ -2,8 +2,7 @@
 // says so. Workloads come from a seed, so the same ones are compared each time.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,6 +10,7 @@ import { parse } from 'yaml';
 import { type CheckOptions, checkObject } from '../src/bpf/check/check.js';
 import { openObject } from '../src/bpf/object/open.js';
 import { AbortedError } from '../src/errors.js';
+import { temporaryFolder } from './support/folder.js';
 
 const CALLBACKS = 10_000;
 const OBJECTS = 'bpf/objects';
@@ -77,30 +77,26 @@ function brokenObject(folder: string): string {
 }
 
 test('vtime bpf check: a changed instruction is found, exit code 1, and the workload can be kept', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'vtime-check-'));
-  try {
-    const out = join(folder, 'smallest.yaml');
-    const broken = brokenObject(folder);
-    const command = [
-      'bin/vtime.js',
-      'bpf',
-      'check',
-      broken,
-      '--against',
-      'global-fifo',
-      '--quiet',
-      '--out',
-      out,
-    ];
-    const { status, stdout } = spawnSync(process.execPath, command, { encoding: 'utf8' });
-    assert.is(status, 1);
-    assert.match(stdout, /A difference from global-fifo/);
-    assert.match(stdout, /then the native policy/);
-    const config = parse(readFileSync(out, 'utf8'));
-    assert.is(config.policy.object, broken);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = temporaryFolder('check');
+  const out = join(folder, 'smallest.yaml');
+  const broken = brokenObject(folder);
+  const command = [
+    'bin/vtime.js',
+    'bpf',
+    'check',
+    broken,
+    '--against',
+    'global-fifo',
+    '--quiet',
+    '--out',
+    out,
+  ];
+  const { status, stdout } = spawnSync(process.execPath, command, { encoding: 'utf8' });
+  assert.is(status, 1);
+  assert.match(stdout, /A difference from global-fifo/);
+  assert.match(stdout, /then the native policy/);
+  const config = parse(readFileSync(out, 'utf8'));
+  assert.is(config.policy.object, broken);
 });
 
 test('vtime bpf check: no difference, exit code 0; JSON', () => {

@@ -4,8 +4,7 @@
 // Objects are real ones with instructions or bytes changed. What no kernel's verifier would let pass (accesses out of bounds,
 // endless loops, wild jumps and pointers) reaches the translated code here, because nothing was checked before.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { test } from 'uvu';
@@ -13,6 +12,7 @@ import * as assert from 'uvu/assert';
 import { Draws } from '../src/draws.js';
 import { EngineError, SimulationError, VtimeError } from '../src/errors.js';
 import { type ConfigInput, simulate } from '../src/index.js';
+import { temporaryFolder } from './support/folder.js';
 
 const MUTANTS = Number(process.env.VTIME_MUTANTS ?? 250);
 const OBJECTS = ['fifo', 'vtime', 'fivelevel', 'central', 'domains'];
@@ -137,8 +137,7 @@ function mutateBytes(original: Uint8Array, draws: Draws): Uint8Array {
   return bytes;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-mutants-'));
-test.after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('mutants');
 
 /** What the checks of translated code and of the runtime report, against rules of the kernel and errors of callbacks. */
 const VIOLATIONS = new Set(

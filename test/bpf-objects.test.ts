@@ -1,12 +1,12 @@
 // The check of committed objects against a fresh build (bpf/build.mjs --check) finds what differs, and only that.
 
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readElf } from '../src/bpf/object/elf.js';
+import { temporaryFolder } from './support/folder.js';
 
 const { compareObjects } = (await import(pathToFileURL('bpf/compare.mjs').href)) as {
   compareObjects(before: string, after: string): string[];
@@ -23,17 +23,13 @@ function place(section: string): { offset: number; size: number } {
 
 /** What the check says about a copy of fifo.bpf.o after a change. */
 function said(change: (bytes: Buffer) => void): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'vtime-objects-'));
-  try {
-    const copy = join(folder, 'fifo.bpf.o');
-    copyFileSync(FIFO, copy);
-    const bytes = readFileSync(copy);
-    change(bytes);
-    writeFileSync(copy, bytes);
-    return compareObjects(FIFO, copy);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = temporaryFolder('objects');
+  const copy = join(folder, 'fifo.bpf.o');
+  copyFileSync(FIFO, copy);
+  const bytes = readFileSync(copy);
+  change(bytes);
+  writeFileSync(copy, bytes);
+  return compareObjects(FIFO, copy);
 }
 
 test('every program is committed twice: plain and recording', () => {

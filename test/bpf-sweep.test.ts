@@ -1,8 +1,7 @@
 // BPF objects in sweeps and on the command line: their variables are axes, their content is part of a cell's id, their path is
 // not, and what is wrong with them is said before anything runs.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,10 +9,10 @@ import { parseConfig } from '../src/config/load.js';
 import { planSweep, sweep } from '../src/sweep/sweep.js';
 import type { SweepCell } from '../src/types.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
 const OBJECTS = resolve('bpf/objects');
-const folder = mkdtempSync(join(tmpdir(), 'vtime-bpf-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('bpf');
 
 const WORKLOAD = `
 machine: ideal-8

@@ -1,7 +1,6 @@
 // `vtime bpf test` on an object with mistakes to choose from (test/bpf/planted.bpf.c): each is found, named and made small.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -10,6 +9,7 @@ import type { Policy } from '../src/bpf/torture/judge.js';
 import { type Round, torture } from '../src/bpf/torture/suite.js';
 import { bpfTestCommand } from '../src/cli/bpf-test.js';
 import { loadConfig, SimulationError, simulate, VtimeError } from '../src/index.js';
+import { temporaryFolder } from './support/folder.js';
 
 const OBJECT = fileURLToPath(new URL('../../test/bpf/planted.bpf.o', import.meta.url));
 const MISTAKES = {
@@ -84,7 +84,7 @@ test('what the verifier would have refused ends the run, with its place', async 
 });
 
 test('the command writes findings as configs that show them again, and JUnit XML; its exit code is 1', async () => {
-  const out = mkdtempSync(join(tmpdir(), 'vtime-torture-'));
+  const out = temporaryFolder('torture');
   const written: string[] = [];
   const write = process.stdout.write;
   process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write;
@@ -106,7 +106,6 @@ test('the command writes findings as configs that show them again, and JUnit XML
   const result = await simulate(loadConfig(file));
   assert.is(result.outcome, 'stalled');
   assert.match(readFileSync(join(out, 'report.xml'), 'utf8'), /<testsuites tests="2" failures="\d"/);
-  rmSync(out, { recursive: true });
 });
 
 test('wrong options are refused', async () => {

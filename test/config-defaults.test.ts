@@ -1,7 +1,6 @@
 // Resolved configs: every default filled in, one canonical form, one hash.
 
-import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,6 +10,7 @@ import { configFrom, loadConfig, parseConfig } from '../src/config/load.js';
 import { policyDomains } from '../src/config/placement.js';
 import { machineOf, resolveConfig } from '../src/config/resolve.js';
 import type { ConfigInput, ResolvedConfig } from '../src/config/schema.js';
+import { temporaryFolder } from './support/folder.js';
 
 const JOB = { tasks: [{ name: 'job', program: [{ run: '1s' }] }] } satisfies ConfigInput['workload'];
 
@@ -178,7 +178,7 @@ test('seed: random draws one that the resolved config states', () => {
 });
 
 test('paths in a config file start at its folder', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'vtime-config-'));
+  const folder = temporaryFolder('config');
   mkdirSync(join(folder, 'traces'));
   const file = join(folder, 'c.yaml');
   writeFileSync(file, 'workload: {serverless: {trace: traces/day1.arrow}}\n');

@@ -1,8 +1,7 @@
 // The JSON Schema that users' editors see, and the command that prints it.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,6 +10,7 @@ import * as z from 'zod';
 import { loadConfig, parseConfig } from '../src/config/load.js';
 import { configJsonSchema } from '../src/config/schema.js';
 import { expandSweep } from '../src/sweep/grid.js';
+import { temporaryFolder } from './support/folder.js';
 
 const EXAMPLES = readdirSync('examples').filter((name) => /\.(yaml|json)$/.test(name));
 
@@ -57,7 +57,7 @@ test('config check prints a config that reads back the same', () => {
 });
 
 test('config check lists the mistakes of all files and exits with 2', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'vtime-config-')), 'wrong.yaml');
+  const file = join(temporaryFolder('config'), 'wrong.yaml');
   writeFileSync(file, 'sed: 1\nworkload: {tasks: [{name: a, program: [{run: 1000}]}]}\n');
   const result = vtimeConfig('check', file, 'examples/mm1.yaml');
   assert.is(result.status, 2);

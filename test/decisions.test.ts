@@ -1,13 +1,13 @@
 // The record of decisions: every wake-up, and every beginning and end of a stay on a CPU, in order.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { simulate } from '../src/index.js';
+import { temporaryFolder } from './support/folder.js';
 
 const MS = 1_000_000;
 
@@ -70,7 +70,7 @@ test('nothing is recorded unless asked for, and recording changes nothing', asyn
 });
 
 test('vtime run --out keeps them beside the results', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'vtime-decisions-'));
+  const folder = temporaryFolder('decisions');
   const config = join(folder, 'config.json');
   const out = join(folder, 'out');
   writeFileSync(
@@ -86,7 +86,6 @@ test('vtime run --out keeps them beside the results', () => {
   const [file] = readdirSync(join(out, 'decisions'));
   // It wakes, runs and stops.
   assert.is(tableFromIPC(readFileSync(join(out, 'decisions', file))).numRows, 3);
-  rmSync(folder, { recursive: true });
 });
 
 test.run();

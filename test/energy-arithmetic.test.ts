@@ -1,16 +1,15 @@
 // Energy and speed of whole runs, worked out by hand. The reports' numbers are in public trackers.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConfigInput } from '../src/config/schema.js';
 import { simulate } from '../src/engine/simulate.js';
 import { traceFromInvocations } from '../src/trace/index.js';
+import { temporaryFolder } from './support/folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-energy-'));
-test.after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('energy');
 
 function close(actual: number, expected: number): void {
   assert.ok(Math.abs(actual / expected - 1) < 1e-9, `${actual}, expected ${expected}`);

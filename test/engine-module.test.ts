@@ -1,18 +1,17 @@
 // The compiled engine keeps to its rules: nothing from outside, nothing managed, static data where layout.ts leaves room.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { temporaryFolder } from './support/folder.js';
 
 /** STATIC_DATA and ARENA of assembly/core/layout.ts. */
 const STATIC_DATA = 0x1000_0000;
 const ARENA = 0x1010_0000;
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-module-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('module');
 const textFile = join(folder, 'vtime.wat');
 const outFile = join(folder, 'vtime.wasm');
 const compiled = spawnSync(

@@ -2,8 +2,7 @@
 // nothing on stdout, no stack trace, no result. The messages are in malformed/expected.json; VTIME_UPDATE=1 writes them anew.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -12,14 +11,14 @@ import { CONFIGS } from './malformed/configs.js';
 import { DOCUMENTS } from './malformed/documents.js';
 import { TRACES } from './malformed/traces.js';
 import { commandLine, type Outcome } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
 const ALL: Malformed[] = [...CONFIGS, ...TRACES, ...DOCUMENTS];
 const EXPECTED = 'test/malformed/expected.json';
 /** Longer than this is a hang. */
 const LIMIT_MS = 10_000;
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-malformed-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('malformed');
 
 /** The folder of a case, its files, and its arguments with their paths. */
 function place({ files, args }: Malformed, index: number): { folder: string; out: string; args: string[] } {

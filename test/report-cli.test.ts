@@ -1,13 +1,13 @@
 // vtime report: a table on stdout, the page in a file, everything else on stderr.
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { temporaryFolder } from './support/folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-report-'));
+const folder = temporaryFolder('report');
 const out = join(folder, 'out');
 
 function vtime(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -22,8 +22,6 @@ test.before(async () => {
   const { code, stderr } = await vtime('run', 'examples/fcfs.yaml', '-o', out, '--quiet');
   assert.is(code, 0, stderr);
 });
-
-test.after(() => rmSync(folder, { recursive: true }));
 
 test('the table goes to stdout, the page into the folder', async () => {
   const { code, stdout, stderr } = await vtime('report', out);

@@ -1,7 +1,6 @@
 // Energy of services from the machine model, worked out by hand: what cores and packages draw, in both modes.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,10 +9,10 @@ import { VtimeError } from '../src/errors.js';
 import { parseServices } from '../src/services/load.js';
 import type { ServicesInput } from '../src/services/schema.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 import { assertNear, runRelease, runServices } from './support/services.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-services-energy-'));
-test.after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('services-energy');
 
 function file(name: string, content: object): string {
   const path = join(folder, `${name}.json`);

@@ -1,7 +1,5 @@
 // µqSim folders: those of the release read and convert without loss; of a small one, every field in turn is missing or of a wrong type.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,10 +8,10 @@ import { convert } from '../src/services/convert.js';
 import { readFolder } from '../src/services/folder/read.js';
 import { loadServices, parseServices } from '../src/services/load.js';
 import { resolveServices } from '../src/services/resolve.js';
+import { temporaryFolder } from './support/folder.js';
 import { smallFolder, writeFolder } from './support/uqsim-folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-folder-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('folder');
 let folders = 0;
 
 function placed(files: Record<string, unknown>): string {

@@ -1,7 +1,6 @@
 // Loads on the command line, and runs of services from it.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,9 +9,9 @@ import { loadServices } from '../src/services/load.js';
 import { planRuns } from '../src/services/run/cells.js';
 import { parseLoads } from '../src/services/run/loads.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-loads-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('loads');
 
 test('single loads, lists and ranges, whose end is always one of them', () => {
   assert.equal(parseLoads('80k', '--qps'), [80_000]);

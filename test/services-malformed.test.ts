@@ -1,8 +1,7 @@
 // Malformed microservices: each mistake has a name and a place, and the command line ends with exit code 2 and a message. Warnings are
 // what the reference accepts and vtime only points at.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,10 +9,10 @@ import { checkPath } from '../src/services/load.js';
 import { FILES } from './malformed/services-files.js';
 import { FOLDERS } from './malformed/services-folders.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 import { smallFolder, writeFolder } from './support/uqsim-folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-services-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('services');
 
 function checkMessage(
   { exitCode, stdout, stderr }: { exitCode: number; stdout: string; stderr: string },

@@ -1,7 +1,6 @@
 // Stage times from recordings, and hit ratios from the size of a cache.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,9 +10,9 @@ import { stageTimes } from '../src/services/resolve-time.js';
 import { timeAt } from '../src/services/resolved.js';
 import { profile } from '../src/services/schema/time.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-profile-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('profile');
 
 function placed(name: string, text: string): string {
   const file = join(root, name);

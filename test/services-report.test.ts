@@ -1,7 +1,6 @@
 // The report of a services run, and comparisons with a reference.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -11,9 +10,9 @@ import { servicesReport } from '../src/services/report/html.js';
 import { readReference } from '../src/services/report/reference.js';
 import { runServices } from '../src/services/run/index.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-services-report-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('services-report');
 
 const REFERENCE = 'data/uqsim/reference.json';
 

@@ -1,14 +1,13 @@
 // What `vtime services run` tells of trouble: deadlocks with their cycle, retry storms, connections that run out; and of power.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-trouble-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('trouble');
 
 function run(name: string, text: string, ...args: string[]) {
   const file = join(root, `${name}.yaml`);

@@ -1,7 +1,6 @@
 // vtime uqsim: closed forms behind its verdicts, and a short experiment from the command line.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -13,10 +12,10 @@ import { isRepeated, readRelease } from '../src/uqsim/release.js';
 import { meanChange, systems } from '../src/uqsim/scheduling-runs.js';
 import { cluster, maximumOf, slowServers } from '../src/uqsim/tail-at-scale.js';
 import { commandLine } from './support/command-line.js';
+import { temporaryFolder } from './support/folder.js';
 import { reference } from './support/services.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-uqsim-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('uqsim');
 
 const near = (value: number, expected: number, bound: number) =>
   assert.ok(Math.abs(value - expected) <= bound, `${value}, expected ${expected}`);

@@ -24,7 +24,8 @@ export function startWorkers<Task, Message>(
     recordTiming: false,
   });
   const started = [...pool.threads];
-  // Node aborts the process if a thread is stopped while it loads its modules; a pool's thread says when it has loaded them.
+  // A process under load once ended in SIGABRT, in the require() of a thread that was stopped while it loaded its modules;
+  // it could not be provoked again. A pool's thread says when it has loaded them, so that is waited for.
   const loaded = started.map(
     (thread) =>
       new Promise<void>((resolve) => {

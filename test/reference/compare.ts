@@ -2,8 +2,7 @@
 // task, queue and CPU.
 
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configFrom } from '../../src/config/load.js';
 import { ConfigError } from '../../src/config/mistakes.js';
@@ -12,12 +11,13 @@ import type { ConfigInput, ResolvedConfig } from '../../src/config/schema.js';
 import * as abi from '../../src/engine/abi.js';
 import { encode } from '../../src/engine/encode.js';
 import { Simulation } from '../../src/engine/simulation.js';
+import { temporaryFolder } from '../support/folder.js';
 import { Kernel } from './kernel.js';
 import type { Decision, KernelConfig, Outcome } from './kernel-config.js';
 import { stepsOf } from './program.js';
 import type { Dsq, Task } from './task.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'vtime-reference-'));
+const folder = temporaryFolder('reference');
 const MAX_EVENTS = 2 ** 31 - 1;
 const KINDS = ['', 'wake', 'run', 'stop'] as const;
 

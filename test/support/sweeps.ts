@@ -2,13 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/index.js';
+import { temporaryFolder } from './folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-sweep-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('sweep');
 let folders = 0;
 
 /** The path of a folder that does not exist yet. */

@@ -1,14 +1,13 @@
 // Small Azure 2019 folders, written by hand in the tests.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { VtimeError } from '../../src/errors.js';
 import type { RuleName, Trace } from '../../src/trace/index.js';
+import { temporaryFolder } from './folder.js';
 
-const root = mkdtempSync(join(tmpdir(), 'vtime-trace-'));
-process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+const root = temporaryFolder('trace');
 let folders = 0;
 
 /** A fresh folder with the given files. */
