@@ -51,7 +51,7 @@ import {
 import { COUNTERS_USED, param } from './core/counters';
 import { drawValue, initDistributions, setPointsBase } from './core/distribution';
 import { failureReset } from './core/failure';
-import { histogramReset } from './core/histogram';
+import { histogramReset, histogramsReset } from './core/histogram';
 import {
   ARENA,
   CGROUP_DOMAIN,
@@ -205,6 +205,7 @@ function loadNumbers(): void {
   let normal = false;
   for (let i: u32 = 0; i < n; i++) if (load<u32>(dists + i * DIST_STRIDE) == DIST_LOGNORMAL) normal = true;
   initDistributions(normal);
+  histogramsReset();
   for (let h: u32 = 0, all = (param(P_CLASSES) as u32) * HISTOGRAM_KINDS; h < all; h++) histogramReset(h);
   memory.fill(CLASSES, 0, (param(P_CLASSES) as u32) << CLASS_SHIFT);
 }

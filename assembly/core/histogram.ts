@@ -14,10 +14,14 @@
 // [2^(p+8), 2^(p+9)). Pages come from the arena when a first value needs them.
 //
 // Bucket of v: with s = max(0, floor(log2 v) − 9), index = 512 s + (v >> s).
+//
+// A bucket is seldom in the cache. So values wait, 16 B each (u32 offset of the record, u64 value), until there are
+// PENDING_VALUES of them: then the misses of many buckets overlap. Whoever reads takes the address of a record, and
+// meets all values.
 
 import { NONE } from '../abi';
 import { arenaAllocate } from './arena';
-import { HISTOGRAM_STRIDE, HISTOGRAMS } from './layout';
+import { HISTOGRAM_STRIDE, HISTOGRAMS, PENDING_VALUES, VALUES } from './layout';
 
 export const HISTOGRAM_COUNT: usize = 0;
 export const HISTOGRAM_SUM_LOW: usize = 8;
@@ -30,17 +34,25 @@ const PAGES: u32 = 56;
 const PAGE_BUCKETS: u32 = 512;
 const PAGE_BYTES: usize = 4096;
 
+/** End of the waiting values, as an offset. */
+let pending: u32 = 0;
+
+/** What waits belongs to an earlier model. */
+export function histogramsReset(): void {
+  pending = 0;
+}
+
 /** Address of a record, for the HISTOGRAM_ fields. */
-// @ts-ignore: decorator
-@inline
 export function histogramAddress(id: u32): usize {
+  if (pending != 0) recordPending();
   return HISTOGRAMS + id * HISTOGRAM_STRIDE;
 }
 
 /** Empties a histogram. Its pages stay with the arena until the arena's own reset. */
 export function histogramReset(id: u32): void {
-  memory.fill(histogramAddress(id), 0, HISTOGRAM_STRIDE);
-  store<u64>(histogramAddress(id), u64.MAX_VALUE, HISTOGRAM_MIN);
+  const record = histogramAddress(id);
+  memory.fill(record, 0, HISTOGRAM_STRIDE);
+  store<u64>(record, u64.MAX_VALUE, HISTOGRAM_MIN);
 }
 
 // @ts-ignore: decorator
@@ -72,11 +84,26 @@ export function histogramBucketValue(index: u32): u64 {
   return low + (((1 as u64) << shift) - 1) / 2;
 }
 
-/** With memory exhausted the value misses its bucket; the arena has then failed the run. */
 // @ts-ignore: decorator
 @inline
 export function histogramRecord(id: u32, value: u64): void {
-  const record = id * HISTOGRAM_STRIDE;
+  const at = pending;
+  store<u32>(at, id * HISTOGRAM_STRIDE, VALUES);
+  store<u64>(at, value, VALUES + 8);
+  pending = at + 16;
+  if (at == (PENDING_VALUES - 1) << 4) recordPending();
+}
+
+function recordPending(): void {
+  const end = pending;
+  pending = 0;
+  for (let at: u32 = 0; at < end; at += 16) recordNow(load<u32>(at, VALUES), load<u64>(at, VALUES + 8));
+}
+
+/** With memory exhausted the value misses its bucket; the arena has then failed the run. */
+// @ts-ignore: decorator
+@inline
+function recordNow(record: usize, value: u64): void {
   store<u64>(record, load<u64>(record, HISTOGRAMS + HISTOGRAM_COUNT) + 1, HISTOGRAMS + HISTOGRAM_COUNT);
   const sum = load<u64>(record, HISTOGRAMS + HISTOGRAM_SUM_LOW) + value;
   store<u64>(record, sum, HISTOGRAMS + HISTOGRAM_SUM_LOW);
