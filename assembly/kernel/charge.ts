@@ -31,12 +31,16 @@ export function chargeInit(): void {
   exactSlices = param(P_SLICE_EXACT) != 0;
 }
 
-/** Charges the running task of c with the CPU time since it was charged last. */
+/** Charges the running task of c with the CPU time since it was charged last: most often nothing, one event asks several times. */
+// @ts-ignore: decorator
+@inline
 export function updateCurr(c: u32): void {
   const t = load<u32>(c, CPU_CURR);
-  if (t == 0) return;
+  if (t != 0 && load<u64>(t, TASK_EXEC_START) != now) charge(c, t);
+}
+
+function charge(c: u32, t: u32): void {
   const delta = now - load<u64>(t, TASK_EXEC_START);
-  if (delta == 0) return;
   store<u64>(t, now, TASK_EXEC_START);
   store<u64>(t, load<u64>(t, TASK_SUM_EXEC) + delta, TASK_SUM_EXEC);
   store<u64>(t, load<u64>(t, TASK_STINT) + delta, TASK_STINT);

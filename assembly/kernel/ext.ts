@@ -230,7 +230,7 @@ export function extPick(cpu: u32, prev: u32): u32 {
   const prevQueued = prevExt && queued(prev) && allowed(prev, cpu);
   if (prevQueued && load<u64>(prev, TASK_SLICE) != 0) return prev;
   const local = dsqLocal(cpu);
-  if (dsqNr(local) == 0 && !consume(DSQ_GLOBAL, cpu)) {
+  if (dsqNr(local) == 0 && !consumeAny(DSQ_GLOBAL, cpu)) {
     let loops = DISPATCH_MAX_LOOPS;
     dispatchCpu = cpu;
     do {
@@ -238,7 +238,7 @@ export function extPick(cpu: u32, prev: u32): u32 {
       count(DISPATCHES);
       opsDispatch(cpu, prevExt ? prev : 0);
       if (prevQueued && load<u64>(prev, TASK_SLICE) != 0) return prev;
-      if (dsqNr(local) != 0 || consume(DSQ_GLOBAL, cpu)) break;
+      if (dsqNr(local) != 0 || consumeAny(DSQ_GLOBAL, cpu)) break;
       if (--loops == 0) {
         resched(cpu);
         break;
@@ -425,6 +425,13 @@ export function dsqFirstAllowed(d: u32, cpu: u32): u32 {
   return t;
 }
 
+/** consume(), called only if somebody waits: most queues are empty most of the time. */
+// @ts-ignore: decorator
+@inline
+function consumeAny(d: u32, cpu: u32): bool {
+  return dsqNr(d) != 0 && consume(d, cpu);
+}
+
 /** consume_dispatch_q(): moves the first task of d that may run on `cpu` into the CPU's local DSQ. */
 function consume(d: u32, cpu: u32): bool {
   const t = dsqFirstAllowed(d, cpu);
@@ -439,7 +446,7 @@ function consume(d: u32, cpu: u32): bool {
 /** scx_bpf_dsq_move_to_local() inside dispatch(). */
 export function dsqMoveToLocal(d: u32): bool {
   if (replaying) return replayAttempt(d);
-  if (!consume(d, dispatchCpu)) return false;
+  if (!consumeAny(d, dispatchCpu)) return false;
   dispatchMoved++;
   noteDispatch();
   return true;

@@ -41,16 +41,11 @@ export function maskClear(mask: usize, cpu: u32): void {
 // @ts-ignore: decorator
 @inline
 export function maskFirstAnd(a: usize, b: usize): i32 {
-  for (let w: u32 = 0; w < nrWords; w++) {
-    const bits = load<u64>(a + (w << 3)) & load<u64>(b + (w << 3));
-    if (bits != 0) return ((w << 6) as i32) + (ctz(bits) as i32);
-  }
-  return -1;
+  const bits = load<u64>(a) & load<u64>(b);
+  return bits != 0 ? (ctz(bits) as i32) : maskNextAnd(a, b, 64);
 }
 
 /** Lowest CPU ≥ from in a ∩ b, or -1. */
-// @ts-ignore: decorator
-@inline
 export function maskNextAnd(a: usize, b: usize, from: u32): i32 {
   let w = from >> 6;
   if (w >= nrWords) return -1;
@@ -66,11 +61,7 @@ export function maskNextAnd(a: usize, b: usize, from: u32): i32 {
 // @ts-ignore: decorator
 @inline
 export function maskFirst(a: usize): i32 {
-  for (let w: u32 = 0; w < nrWords; w++) {
-    const bits = load<u64>(a + (w << 3));
-    if (bits != 0) return ((w << 6) as i32) + (ctz(bits) as i32);
-  }
-  return -1;
+  return maskFirstAnd(a, a);
 }
 
 /** Number of CPUs in a ∩ b. */

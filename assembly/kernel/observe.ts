@@ -31,13 +31,15 @@ export function observeInit(): void {
 // @ts-ignore: decorator
 @inline
 export function decided(kind: u32, cpu: u32, t: u32): void {
-  if (observers != 0) observe(kind, cpu, t);
+  if (observers == 0) return;
+  if ((observers & RECORDING) != 0) recordDecision(kind, cpu, t);
+  if ((observers & DIGESTING) != 0) digest(kind, cpu, t);
 }
 
-/** Folds a decision into the fingerprint of the whole schedule, and records it. */
-function observe(kind: u32, cpu: u32, t: u32): void {
-  if ((observers & RECORDING) != 0) recordDecision(kind, cpu, t);
-  if ((observers & DIGESTING) == 0) return;
+/** Folds a decision into the fingerprint of the whole schedule. */
+// @ts-ignore: decorator
+@inline
+function digest(kind: u32, cpu: u32, t: u32): void {
   const what = ((kind as u64) << 56) | ((cpu as u64) << 32) | ((t >> TASK_SHIFT) as u64);
   let h = (counter(DIGEST) ^ now) * 0x9e3779b97f4a7c15;
   h = (h ^ (h >> 29) ^ what) * 0xbf58476d1ce4e5b9;

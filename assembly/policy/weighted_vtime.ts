@@ -4,11 +4,12 @@
 
 import { CLASS_EXT, NONE, P_CREDIT_CLAMPED, P_KEEP_RUNNING, P_PREEMPT, P_SLICE_NS, P_STEAL, STEAL_NONE } from '../abi';
 import { count, param, STEALS } from '../core/counters';
-import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, POLICY_STATE } from '../core/layout';
+import { CGROUP_DOMAIN, CPU_DOMAIN, CPU_SHIFT, DOMAIN_MASK, IDLE_MASK, POLICY_STATE } from '../core/layout';
 import { CPU_CURR } from '../kernel/cpu';
 import { dsqCreate, dsqNr, dsqUser } from '../kernel/dsq';
 import { now } from '../kernel/events';
 import {
+  allowed,
   dsqFirstAllowed,
   dsqInsertByVtime,
   dsqInsertDirect,
@@ -18,8 +19,8 @@ import {
   kickCpu,
 } from '../kernel/ext';
 import { anyCpuIdle, pickIdleAllowed, pickIdleAmong, testAndClearCpuIdle } from '../kernel/ext_idle';
-import { maskAddress, maskTest } from '../kernel/mask';
-import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_MASK, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
+import { maskAddress, maskFirstAnd, maskTest } from '../kernel/mask';
+import { FLAG_QUEUED, TASK_CGROUP, TASK_CLASS, TASK_CPU, TASK_EXEC_START, TASK_FLAGS, TASK_INVERSE_WEIGHT, TASK_SLICE, TASK_STINT, TASK_VTIME } from '../kernel/task';
 import { before } from '../kernel/tree';
 import { nrDomains } from './mapping';
 
@@ -58,14 +59,11 @@ function domainCpus(d: u32): usize {
   return maskAddress(load<u32>(d << 2, DOMAIN_MASK));
 }
 
-// @ts-ignore: decorator
-@inline
+/** An idle CPU of domain d for t, its previous one if possible, taken; -1 if there is none. */
 function pickIdle(t: u32, prev: u32, d: u32): i32 {
   const cpus = domainCpus(d);
-  const mask = load<u32>(t, TASK_MASK);
-  const isAllowed = mask == 0 || maskTest(maskAddress(mask), prev);
-  if (isAllowed && maskTest(cpus, prev) && testAndClearCpuIdle(prev)) return prev as i32;
-  return pickIdleAllowed(t, cpus);
+  if (maskFirstAnd(IDLE_MASK, cpus) < 0) return -1;
+  return maskTest(cpus, prev) && allowed(t, prev) && testAndClearCpuIdle(prev) ? (prev as i32) : pickIdleAllowed(t, cpus);
 }
 
 export function selectCpu(t: u32, prev: u32): u32 {
