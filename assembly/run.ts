@@ -17,7 +17,7 @@ import {
 } from './abi';
 import { ALIVE, count, counter, EVENTS, param } from './core/counters';
 import { fail, FAIL_CLOCK, FAIL_CONSERVATION, FAIL_DEADLOCK, FAIL_LIVELOCK, FAIL_WATCHDOG, failure } from './core/failure';
-import { CPU_SHIFT, CPU_TREE, RESCHED_MASK, SOURCE_TREE, TASK_SHIFT, TIMER_TREE } from './core/layout';
+import { CPU_SHIFT, CPU_TREE, SOURCE_TREE, TASK_SHIFT, TIMER_TREE } from './core/layout';
 import { NEVER } from './core/winner';
 import { WHEEL_A, WHEEL_KIND, wheelFree, wheelNextTime, wheelPop } from './core/wheel';
 import { onPeriod, onSlack } from './kernel/bandwidth';
@@ -50,7 +50,6 @@ import {
   timerSet,
 } from './kernel/events';
 import { onMachineEvent } from './kernel/hotplug';
-import { nrWords } from './kernel/mask';
 import { onCompletion, onIdleExit, onTick, runResched } from './kernel/sched';
 import { wakeUp } from './kernel/wakeup';
 import { onServer, onUnthrottle } from './kernel/rt';
@@ -88,15 +87,6 @@ export function runInit(): void {
 @inline
 function drained(): bool {
   return sourcesActive == 0 && foregroundTasks == 0 && counter(ALIVE) == 0 && !clientActive && requestsPending == 0;
-}
-
-// @ts-ignore: decorator
-@inline
-function anyResched(): bool {
-  if (nrWords == 1) return load<u64>(RESCHED_MASK) != 0;
-  let bits: u64 = 0;
-  for (let w: u32 = 0; w < nrWords; w++) bits |= load<u64>(RESCHED_MASK + (w << 3));
-  return bits != 0;
 }
 
 function outcomeOfFailure(): u32 {
@@ -174,7 +164,7 @@ export function runEvents(maxEvents: u32, until: u64): u32 {
     } else {
       onArrival((load<u64>(SOURCE_TREE + 8) & 0xfff) as u32);
     }
-    if (anyResched()) runResched();
+    runResched();
     eventsFlush();
     if (failure != 0) return outcomeOfFailure();
     if (rowsFull() || decisionsFull()) return OUTCOME_OUTPUT_FULL;

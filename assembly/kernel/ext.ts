@@ -152,14 +152,11 @@ function queued(t: u32): bool {
 // ---- class operations, called by sched.ts ---------------------------------------------------------------
 
 /** Not called for tasks that may run on one CPU only. */
+// @ts-ignore: decorator
+@inline
 export function extSelectCpu(t: u32, prev: u32, wakeup: bool): u32 {
-  const mask = load<u32>(t, TASK_MASK);
-  if (mask != 0) {
-    const first = maskFirstAnd(maskAddress(mask), maskAddress(0));
-    let others: u64 = 0;
-    for (let w: u32 = 0; w < 8; w++) others += popcnt(load<u64>(maskAddress(mask) + (w << 3)));
-    if (others == 1) return first as u32;
-  }
+  const only = load<u32>(t, TASK_MASK) == 0 ? -1 : onlyCpu(t);
+  if (only >= 0) return only as u32;
   const cpu = opsHasSelectCpu() ? opsSelectCpu(t, prev, wakeup ? ENQ_WAKEUP : 0) : selectCpuDefault(t, prev);
   if (cpu >= nrCpus) {
     fail(FAIL_INVALID_CPU, load<u32>(t, TASK_PID), cpu, nrCpus);
@@ -167,6 +164,14 @@ export function extSelectCpu(t: u32, prev: u32, wakeup: bool): u32 {
   }
   // The policy may name any CPU; the task goes to one it may run on (select_fallback_rq()).
   return allowed(t, cpu) && !isOffline(cpu) ? cpu : fallbackCpu(t);
+}
+
+/** The CPU of a task that may run on one only, else -1. */
+function onlyCpu(t: u32): i32 {
+  const mask = maskAddress(load<u32>(t, TASK_MASK));
+  let n: u64 = 0;
+  for (let w: u32 = 0; w < 8; w++) n += popcnt(load<u64>(mask + (w << 3)));
+  return n == 1 ? maskFirstAnd(mask, maskAddress(0)) : -1;
 }
 
 /** The lowest CPU that t may run on now. */
@@ -185,6 +190,8 @@ function selectCpuDefault(t: u32, prev: u32): u32 {
   return cpu as u32;
 }
 
+// @ts-ignore: decorator
+@inline
 export function extEnqueue(t: u32, cpu: u32, wakeup: bool): void {
   store<u32>(t, cpu, TASK_CPU);
   opsRunnable(t, wakeup ? ENQ_WAKEUP : 0);
@@ -325,6 +332,8 @@ function moveToAllowed(t: u32): void {
 }
 
 /** move_remote_task_to_local_dsq(), move_queued_task(): deactivate_task() on one run queue, activate_task() on another. */
+// @ts-ignore: decorator
+@inline
 function migrate(t: u32, cpu: u32): void {
   if (quiescentOnMigration) opsQuiescent(t, false);
   taskMove(t, cpu);
@@ -404,6 +413,8 @@ export function dsqInsertDirect(t: u32, cpu: u32, slice: u64): void {
 }
 
 /** scx_bpf_dsq_insert_vtime() */
+// @ts-ignore: decorator
+@inline
 export function dsqInsertByVtime(t: u32, d: u32, slice: u64, vtime: u64): void {
   setSlice(t, slice);
   dsqInsertVtime(d, t, vtime);
@@ -444,6 +455,8 @@ function consume(d: u32, cpu: u32): bool {
 }
 
 /** scx_bpf_dsq_move_to_local() inside dispatch(). */
+// @ts-ignore: decorator
+@inline
 export function dsqMoveToLocal(d: u32): bool {
   if (replaying) return replayAttempt(d);
   if (!consumeAny(d, dispatchCpu)) return false;

@@ -230,43 +230,48 @@ function turnsInCircles(cpu: u32, prev: u32): bool {
 }
 
 /** schedule() on one CPU: runs until the CPU has something timed to do, or idles. */
+// @ts-ignore: decorator
+@inline
 export function schedule(cpu: u32): void {
+  while (switchTask(cpu)) {}
+}
+
+/** One round of schedule(): true if there has to be another. */
+function switchTask(cpu: u32): bool {
   const c = cpu << CPU_SHIFT;
-  for (;;) {
-    const prev = load<u32>(c, CPU_CURR);
-    if (prev != 0) {
-      updateCurr(c);
-      progress(c);
-    }
-    maskClear(RESCHED_MASK, cpu);
-    if (turnsInCircles(cpu, prev)) return;
-    if ((load<u32>(c, CPU_FLAGS) & CPU_PUSHES) != 0) pushMisplaced(cpu, prev);
-    dispatched = false;
-    const next = pickNext(cpu, prev);
-    if (next != prev) {
-      if (prev != 0) putPrev(cpu, c, prev, next);
-      store<u32>(c, next, CPU_CURR);
-      if (next == 0) {
-        enterIdle(cpu, c);
-        return;
-      }
-      if (prev == 0) leaveIdle(cpu, c);
-      if (load<u8>(next, TASK_CLASS) == CLASS_EXT) extSetNext(cpu, next);
-      else if (load<u8>(next, TASK_CLASS) == CLASS_FAIR) fairSetNext(cpu, next);
-      startRunning(cpu, c, next);
-    } else if (next == 0) {
-      // Woken for nothing: back to sleep.
-      idleEnter(cpu, now, u64.MAX_VALUE);
-      if (maskTest(ONLINE_MASK, cpu)) maskSet(IDLE_MASK, cpu);
-      return;
-    }
-    if (load<u8>(next, TASK_MODE) == MODE_NONE && (now >= load<u64>(c, CPU_WORK_BEGIN) || startsRun(next))) {
-      if (!advance(c, next)) continue;
-      if (((load<u64>(RESCHED_MASK + ((cpu >> 6) << 3)) >> (cpu & 63)) & 1) != 0) continue;
-    }
-    armCompletion(c);
-    return;
+  const prev = load<u32>(c, CPU_CURR);
+  if (prev != 0) {
+    updateCurr(c);
+    progress(c);
   }
+  maskClear(RESCHED_MASK, cpu);
+  if (turnsInCircles(cpu, prev)) return false;
+  if ((load<u32>(c, CPU_FLAGS) & CPU_PUSHES) != 0) pushMisplaced(cpu, prev);
+  dispatched = false;
+  const next = pickNext(cpu, prev);
+  if (next != prev) {
+    if (prev != 0) putPrev(cpu, c, prev, next);
+    store<u32>(c, next, CPU_CURR);
+    if (next == 0) {
+      enterIdle(cpu, c);
+      return false;
+    }
+    if (prev == 0) leaveIdle(cpu, c);
+    if (load<u8>(next, TASK_CLASS) == CLASS_EXT) extSetNext(cpu, next);
+    else if (load<u8>(next, TASK_CLASS) == CLASS_FAIR) fairSetNext(cpu, next);
+    startRunning(cpu, c, next);
+  } else if (next == 0) {
+    // Woken for nothing: back to sleep.
+    idleEnter(cpu, now, u64.MAX_VALUE);
+    if (maskTest(ONLINE_MASK, cpu)) maskSet(IDLE_MASK, cpu);
+    return false;
+  }
+  if (load<u8>(next, TASK_MODE) == MODE_NONE && (now >= load<u64>(c, CPU_WORK_BEGIN) || startsRun(next))) {
+    if (!advance(c, next)) return true;
+    if (maskTest(RESCHED_MASK, cpu)) return true;
+  }
+  armCompletion(c);
+  return false;
 }
 
 function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
@@ -292,11 +297,12 @@ function putPrev(cpu: u32, c: u32, prev: u32, next: u32): void {
 }
 
 /** Reschedules every CPU that was asked to, in CPU order; idle ones first leave their idle state. */
+// @ts-ignore: decorator
+@inline
 export function runResched(): void {
-  for (;;) {
-    const found = maskFirst(RESCHED_MASK);
-    // The run ends here if it has failed.
-    if (found < 0 || failure != 0) return;
+  for (let found = maskFirst(RESCHED_MASK); found >= 0; found = maskFirst(RESCHED_MASK)) {
+    // The run ends here.
+    if (failure != 0) break;
     const cpu = found as u32;
     const c = cpu << CPU_SHIFT;
     if (load<u32>(c, CPU_CURR) == 0) {

@@ -55,6 +55,8 @@ import {
 import { waitCause } from './waits';
 
 /** Changes the CPU a waiting task belongs to. */
+// @ts-ignore: decorator
+@inline
 export function taskMove(t: u32, cpu: u32): void {
   store<u32>(t, cpu, TASK_CPU);
   store<u16>(t, (load<u16>(t, TASK_FLAGS) | FLAG_MIGRATED) as u16, TASK_FLAGS);

@@ -87,6 +87,8 @@ function raise(t: u32, d: u32): void {
   if (clamped && before(load<u64>(t, TASK_VTIME), floor)) store<u64>(t, floor, TASK_VTIME);
 }
 
+// @ts-ignore: decorator
+@inline
 export function enqueue(t: u32, flags: u32): void {
   const d = domainOf(t);
   raise(t, d);
