@@ -33,6 +33,8 @@ const PAGE_TABLE: usize = 40;
 const PAGES: u32 = 56;
 const PAGE_BUCKETS: u32 = 512;
 const PAGE_BYTES: usize = 4096;
+/** Counts what nobody reads, behind the waiting values. */
+const NO_BUCKET: usize = VALUES + (PENDING_VALUES << 4);
 
 /** End of the waiting values, as an offset. */
 let pending: u32 = 0;
@@ -97,13 +99,20 @@ export function histogramRecord(id: u32, value: u64): void {
 function recordPending(): void {
   const end = pending;
   pending = 0;
-  for (let at: u32 = 0; at < end; at += 16) recordNow(load<u32>(at, VALUES), load<u64>(at, VALUES + 8));
+  // First all that is at hand, then the buckets: a short loop has most misses under way at once.
+  for (let at: u32 = 0; at < end; at += 16) {
+    store<u32>(at, recordTotals(load<u32>(at, VALUES), load<u64>(at, VALUES + 8)) as u32, VALUES);
+  }
+  for (let at: u32 = 0; at < end; at += 16) {
+    const counter = load<u32>(at, VALUES) as usize;
+    store<u64>(counter, load<u64>(counter) + 1);
+  }
 }
 
-/** With memory exhausted the value misses its bucket; the arena has then failed the run. */
+/** Records all but the bucket, whose address it returns: NO_BUCKET with memory exhausted, when the arena has failed the run. */
 // @ts-ignore: decorator
 @inline
-function recordNow(record: usize, value: u64): void {
+function recordTotals(record: usize, value: u64): usize {
   store<u64>(record, load<u64>(record, HISTOGRAMS + HISTOGRAM_COUNT) + 1, HISTOGRAMS + HISTOGRAM_COUNT);
   const sum = load<u64>(record, HISTOGRAMS + HISTOGRAM_SUM_LOW) + value;
   store<u64>(record, sum, HISTOGRAMS + HISTOGRAM_SUM_LOW);
@@ -120,10 +129,9 @@ function recordNow(record: usize, value: u64): void {
   let page = load<u32>(record + ((index >> 9) << 2), HISTOGRAMS + PAGE_TABLE) as usize;
   if (page == 0) {
     page = addPage(record, index >> 9);
-    if (page == 0) return;
+    if (page == 0) return NO_BUCKET;
   }
-  const counter = page + ((index & 511) << 3);
-  store<u64>(counter, load<u64>(counter) + 1);
+  return page + ((index & 511) << 3);
 }
 
 function addPage(record: usize, page: u32): usize {

@@ -55,7 +55,7 @@ export const COUNTERS: usize = 0x15000;
 /** Wheel: 11 levels × 64 slots of { u32 head, u32 tail }, plus one occupancy word per level (core/wheel.ts). */
 export const WHEEL_SLOTS: usize = 0x16000;
 export const WHEEL_OCCUPIED: usize = WHEEL_SLOTS + 11 * 64 * 8;
-/** Values that wait to be recorded, 16 B each (core/histogram.ts). */
+/** Values that wait to be recorded, 16 B each, and a counter behind them (core/histogram.ts). */
 export const PENDING_VALUES: u32 = 128;
 export const VALUES: usize = 0x18000;
 /** Wheel nodes, 32 B: u64 time, u32 next, u32 prev, u32 kind, u32 a, u64 b. Node 0 is unused. */
