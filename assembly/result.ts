@@ -58,6 +58,7 @@ import {
   histogramBucketCount,
   histogramCountAt,
   histogramNextBucket,
+  histogramsSettle,
 } from './core/histogram';
 import { CLASS_SHIFT, CLASSES, COUNTERS, CPU_SHIFT, JOB_SHIFT, TASK_SHIFT } from './core/layout';
 import { energyCpu, energyPackage, frequencyTimeNs, cpuIdleEntries, machineFinish, packageIdleNs } from './machine/energy';
@@ -83,6 +84,7 @@ import { integrateQueue } from './workload/workerqueue';
 
 /** Brings every integral up to the clock and checks the conservation laws; a violation is a failure of the run. */
 export function finish(): void {
+  histogramsSettle();
   setCounter(END_NS, now);
   explainFinish();
   for (let cpu: u32 = 0; cpu < nrCpus; cpu++) {

@@ -46,7 +46,7 @@ export function histogramsReset(): void {
 
 /** Address of a record, for the HISTOGRAM_ fields. */
 export function histogramAddress(id: u32): usize {
-  if (pending != 0) recordPending();
+  if (pending != 0) histogramsSettle();
   return HISTOGRAMS + id * HISTOGRAM_STRIDE;
 }
 
@@ -93,10 +93,11 @@ export function histogramRecord(id: u32, value: u64): void {
   store<u32>(at, id * HISTOGRAM_STRIDE, VALUES);
   store<u64>(at, value, VALUES + 8);
   pending = at + 16;
-  if (at == (PENDING_VALUES - 1) << 4) recordPending();
+  if (at == (PENDING_VALUES - 1) << 4) histogramsSettle();
 }
 
-function recordPending(): void {
+/** Records the values that wait. */
+export function histogramsSettle(): void {
   const end = pending;
   pending = 0;
   // First all that is at hand, then the buckets: a short loop has most misses under way at once.
