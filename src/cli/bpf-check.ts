@@ -6,7 +6,7 @@ import { type CheckResult, type CheckRound, checkObject } from '../bpf/check/che
 import type { PolicyInput } from '../bpf/check/twin.js';
 import { VtimeError } from '../errors.js';
 import { checkOutput, writeOutput } from '../output.js';
-import { rodataOption } from './bpf.js';
+import { rodataOption, whole } from './options.js';
 import { interruptible, number } from './shared.js';
 
 interface Options {
@@ -31,15 +31,6 @@ function callbackCount(text: string): number {
     value: text,
     expected: 'a number like 200k or 1M',
   });
-}
-
-function whole(option: string, low: number, high: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= low && value <= high) return value;
-    const expected = `a whole number from ${low} to ${high}`;
-    throw new VtimeError('usage', `${option} is "${text}"`, { value: text, expected });
-  };
 }
 
 /** A policy's name, or its parameters in YAML. */

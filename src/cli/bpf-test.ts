@@ -9,7 +9,8 @@ import { type Round, torture } from '../bpf/torture/suite.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { checkOutput, writeOutput } from '../output.js';
-import { collecting, interruptible, ofOption } from './shared.js';
+import { collecting, ofOption, whole } from './options.js';
+import { interruptible } from './shared.js';
 
 interface Options {
   seed: number;
@@ -24,17 +25,6 @@ interface Options {
   out: string;
   json?: boolean;
   quiet?: boolean;
-}
-
-function whole(option: string, low: number, high: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= low && value <= high) return value;
-    throw new VtimeError('usage', `${option} is "${text}"`, {
-      value: text,
-      expected: `a whole number from ${low} to ${high}`,
-    });
-  };
 }
 
 function stallMs(text: string): number {

@@ -7,9 +7,9 @@ import { refusalLines } from '../bpf/object/link.js';
 import type { LinkSettings } from '../bpf/object/settings.js';
 import { kernelOf } from '../bpf/runtime/kernel-types.js';
 import { readObject } from '../bpf/runtime/runtime.js';
-import { VtimeError } from '../errors.js';
 import { checkCommand } from './bpf-check.js';
 import { bpfTestCommand } from './bpf-test.js';
+import { rodataOption, whole } from './options.js';
 import { number } from './shared.js';
 
 interface InfoOptions {
@@ -23,27 +23,6 @@ type KernelVersion = Parameters<typeof kernelOf>[0];
 
 const LINE_WIDTH = 100;
 const LABEL_WIDTH = 12;
-
-/** `--rodata name=value`, repeated. */
-export function rodataOption(text: string, sofar: Record<string, string> = {}): Record<string, string> {
-  const at = text.indexOf('=');
-  if (at < 1) {
-    throw new VtimeError('usage', `--rodata ${text}`, {
-      value: text,
-      expected: 'name=value, like slice_ns=3ms',
-    });
-  }
-  return { ...sofar, [text.slice(0, at)]: text.slice(at + 1) };
-}
-
-function cpusOption(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 512) return value;
-  throw new VtimeError('usage', `--cpus is "${text}"`, {
-    value: text,
-    expected: 'a whole number from 1 to 512',
-  });
-}
 
 /** `label  item item …`, wrapped. */
 function paragraph(label: string, items: readonly string[]): string {
@@ -120,7 +99,7 @@ function infoCommand(): Command {
   return new Command('info')
     .description('ops, maps, helpers, kfuncs and kernel features of an object, and whether vtime has them')
     .argument('<object>', 'compiled sched_ext object, as clang -target bpf writes it')
-    .option('--cpus <n>', 'CPUs of the machine it is loaded on', cpusOption, 8)
+    .option('--cpus <n>', 'CPUs of the machine it is loaded on', whole('--cpus', 1, 512), 8)
     .addOption(
       new Option('--kernel <version>', 'of the kernel it is loaded into')
         .choices(['6.12', '7.3'])

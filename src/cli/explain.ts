@@ -4,13 +4,13 @@ import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import type { ResolvedConfig } from '../config/schema.js';
-import { durationNs } from '../config/units.js';
 import { explain } from '../engine/explain.js';
 import { explainTask } from '../engine/explain-task.js';
 import { VtimeError } from '../errors.js';
 import { readStore } from '../sweep/store.js';
 import type { ExplainedInterval, Explanation } from '../types.js';
 import { taskText } from './explain-task.js';
+import { time, whole } from './options.js';
 import { configWith, number, table } from './shared.js';
 
 const WORDS: Record<ExplainedInterval['state'], string> = {
@@ -104,31 +104,6 @@ async function cellOf(place: string, cell: number | undefined): Promise<Resolved
   });
 }
 
-function whole(option: string) {
-  return (value: string): number => {
-    const n = Number(value);
-    if (Number.isSafeInteger(n) && n >= 1) return n;
-    throw new VtimeError('usage', `${option} is "${value}"`, {
-      value,
-      expected: 'a whole number of at least 1',
-    });
-  };
-}
-
-/** A simulated time such as "12.5s". */
-function instant(option: string) {
-  return (value: string): number => {
-    try {
-      return Number(durationNs(value));
-    } catch {
-      throw new VtimeError('usage', `${option} is "${value}"`, {
-        value,
-        expected: 'a simulated time with its unit, like 12.5s',
-      });
-    }
-  };
-}
-
 interface ExplainOptions {
   invocation?: number;
   task?: string;
@@ -172,15 +147,15 @@ export function explainCommand(): Command {
     .option(
       '--invocation <n>',
       'number among all arrivals (column `number` of its row)',
-      whole('--invocation'),
+      whole('--invocation', 1),
     )
     .option(
       '--task <name>',
       'task over the whole run: worker/7 (the eighth of several), requests#7 (of arrival 7), worker/7:0 (its first child)',
     )
-    .option('--from <time>', 'with --task: from this simulated time on, like 12.5s', instant('--from'))
-    .option('--until <time>', 'with --task: up to this simulated time', instant('--until'))
-    .option('--cell <n>', 'cell of a sweep, in the order of results.arrow', whole('--cell'))
+    .option('--from <time>', 'with --task: from this simulated time on, like 12.5s', time('--from', '12.5s'))
+    .option('--until <time>', 'with --task: up to this simulated time', time('--until', '12.5s'))
+    .option('--cell <n>', 'cell of a sweep, in the order of results.arrow', whole('--cell', 1))
     .option('--json', 'print JSON on stdout')
     .action(async (place: string, options: ExplainOptions) => {
       checkOptions(options);

@@ -13,11 +13,11 @@ import { consistentLimit, consistentShare, replayText, unexplainedCount } from '
 import type { ReplayResult } from '../bpf/replay/verdicts.js';
 import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
-import { ofOption } from './shared.js';
+import { ofOption, whole } from './options.js';
 
 interface Options {
   limit?: string;
-  show: string;
+  show: number;
   distributions?: boolean;
   quantum: string;
   json?: boolean;
@@ -32,12 +32,6 @@ function percent(text: string): number {
       expected: 'a percentage, like 0.1%',
     });
   return Number(found[1]) / 100;
-}
-
-function count(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new VtimeError('usage', `--show is "${text}"`, { value: text, expected: 'a whole number' });
 }
 
 interface Checked extends ReplayResult {
@@ -90,7 +84,6 @@ async function check(files: string[], options: Options): Promise<void> {
     return;
   }
   const { limit, show, json, quiet } = options;
-  const keep = count(show);
   const given = limit === undefined ? undefined : percent(limit);
   const results: Checked[] = [];
   for (const file of files) {
@@ -105,7 +98,7 @@ async function check(files: string[], options: Options): Promise<void> {
         },
       );
     }
-    const result = replay(recording, { keep });
+    const result = replay(recording, { keep: show });
     results.push({ file, ...result });
     const passed = unexplainedCount(result) === 0;
     if (!passed) process.exitCode = 1;
@@ -137,7 +130,7 @@ export function kernelCheckCommand(): Command {
       '--limit <percent>',
       'largest share of consistent decisions (default: 0.1% up to 4 CPUs, 3% up to 8, else none)',
     )
-    .option('--show <n>', 'unexplained decisions to show', '3')
+    .option('--show <n>', 'unexplained decisions to show', whole('--show', 0), 3)
     .option(
       '--distributions',
       'instead: compare run lengths and wake-up latencies with a simulation that runs freely',

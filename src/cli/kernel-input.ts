@@ -6,7 +6,8 @@ import { cgroupsOf } from '../bpf/vm/workload.js';
 import { resolveConfig } from '../config/resolve.js';
 import { encode } from '../engine/encode.js';
 import { VtimeError } from '../errors.js';
-import { assignment, type ConfigOptions, configWith } from './shared.js';
+import { assignment } from './options.js';
+import { type ConfigOptions, configWith } from './shared.js';
 
 function input(file: string, options: Pick<ConfigOptions, 'set'>): void {
   const config = resolveConfig(configWith(file, options));

@@ -5,18 +5,18 @@ import { Command, Option } from 'commander';
 import { recordingToArrow } from '../bpf/recording/file.js';
 import { METRONOMES_HZ, recordKernel } from '../bpf/vm/record.js';
 import { resolveConfig } from '../config/resolve.js';
-import { durationNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { checkOutput, writeOutput } from '../output.js';
-import { assignment, type ConfigOptions, configWith, interruptible, number } from './shared.js';
+import { assignment, namedValue, repeated, time, whole } from './options.js';
+import { type ConfigOptions, configWith, interruptible, number } from './shared.js';
 
 interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {
   scheduler?: string;
-  cpus?: string;
+  cpus?: number;
   out: string;
   rodata?: string[];
   fast?: boolean;
-  timeout: string;
+  timeout: number;
   metronome?: string;
   console?: boolean;
   quiet?: boolean;
@@ -24,24 +24,9 @@ interface RecordCommandOptions extends Pick<ConfigOptions, 'seed' | 'set'> {
 
 const MAX_CPUS = 512;
 
-function machineOf(cpus: string | undefined): Record<string, unknown> {
-  if (cpus === undefined) return {};
-  const count = Number(cpus);
-  if (!Number.isInteger(count) || count < 1 || count > MAX_CPUS) {
-    throw new VtimeError('usage', `--cpus is "${cpus}"`, {
-      value: cpus,
-      expected: `a whole number from 1 to ${MAX_CPUS}`,
-    });
-  }
-  return { 'machine.profile': `ideal-${count}` };
-}
-
 function loaderLine(setting: string): string {
-  const at = setting.indexOf('=');
-  if (at < 1) {
-    throw new VtimeError('usage', `--rodata ${setting}`, { value: setting, expected: 'name=number' });
-  }
-  return `rodata ${setting.slice(0, at)} ${setting.slice(at + 1)}`;
+  const [name, value] = namedValue('--rodata', setting, 'name=number');
+  return `rodata ${name} ${value}`;
 }
 
 function metronomeOf(text: string | undefined): { metronome_hz?: number } {
@@ -54,23 +39,14 @@ function metronomeOf(text: string | undefined): { metronome_hz?: number } {
   });
 }
 
-function milliseconds(timeout: string): number {
-  try {
-    return Number(durationNs(timeout) / 1_000_000n);
-  } catch {
-    throw new VtimeError('usage', `--timeout is "${timeout}"`, {
-      value: timeout,
-      expected: 'a time like 10min',
-    });
-  }
-}
-
 async function record(file: string, options: RecordCommandOptions): Promise<void> {
   const { scheduler, cpus, out, rodata = [], fast, timeout, metronome, seed, set, quiet } = options;
-  const given: ConfigOptions = { set: { ...set, ...machineOf(cpus) }, ...(seed !== undefined && { seed }) };
+  const given: ConfigOptions = {
+    set: { ...set, ...(cpus !== undefined && { 'machine.profile': `ideal-${cpus}` }) },
+    ...(seed !== undefined && { seed }),
+  };
   const config = resolveConfig(configWith(file, given));
   const loaderLines = rodata.map(loaderLine);
-  const timeout_ms = milliseconds(timeout);
   checkOutput(out);
   const say = (text: string) => {
     if (!quiet) process.stderr.write(`${text}\n`);
@@ -80,7 +56,7 @@ async function record(file: string, options: RecordCommandOptions): Promise<void
       config,
       exact: fast !== true,
       loaderLines,
-      timeout_ms,
+      timeout_ms: Math.floor(timeout / 1e6),
       ...metronomeOf(metronome),
       signal,
       say,
@@ -99,7 +75,6 @@ async function record(file: string, options: RecordCommandOptions): Promise<void
 }
 
 export function kernelRecordCommand(): Command {
-  const collect = (value: string, sofar: string[] = []) => [...sofar, value];
   return new Command('record')
     .description("run a config's tasks in a real kernel in a virtual machine and record its scheduler")
     .argument('<config>', 'config in YAML or JSON, whose workload consists of tasks')
@@ -107,13 +82,17 @@ export function kernelRecordCommand(): Command {
       '--scheduler <name>',
       "one of bpf/objects like domains, a .bpf.o file, or a fair class: eevdf, cfs, eevdf-7.3 (default: as the config's policy)",
     )
-    .option('--cpus <n>', "CPUs of the guest (default: those of the config's machine)")
+    .option(
+      '--cpus <n>',
+      "CPUs of the guest (default: those of the config's machine)",
+      whole('--cpus', 1, MAX_CPUS),
+    )
     .option('-o, --out <file>', 'the recording, .arrow or .arrow.gz', 'recording.arrow')
     .addOption(
       new Option(
         '--rodata <name=number>',
         'set a read-only variable of the object; may be repeated',
-      ).argParser(collect),
+      ).argParser(repeated),
     )
     .option('--seed <n>', 'seed')
     .addOption(
@@ -124,7 +103,11 @@ export function kernelRecordCommand(): Command {
       '--metronome <hz>',
       'rounds of the emulator per second at least; more keep the CPUs closer together (default: 2048)',
     )
-    .option('--timeout <duration>', 'time after which the guest counts as hung', '10min')
+    .addOption(
+      new Option('--timeout <duration>', 'time after which the guest counts as hung')
+        .argParser(time('--timeout', '10min'))
+        .default(600e9, '10min'),
+    )
     .option('--console', "show the guest's console")
     .option('--quiet', 'print nothing but the result and errors')
     .action(record);

@@ -12,8 +12,9 @@ import { runJson } from '../services/run/json.js';
 import { parseLoads } from '../services/run/loads.js';
 import { runText } from '../services/run/terminal.js';
 import type { Services } from '../services/schema.js';
+import { repeated, whole, workersOption } from './options.js';
 import { progressBar } from './progress.js';
-import { interruptible, type OutputOptions, table, workersOption } from './shared.js';
+import { interruptible, type OutputOptions, table } from './shared.js';
 
 interface ServicesRunOptions extends OutputOptions {
   qps?: string;
@@ -31,15 +32,7 @@ interface ServicesRunOptions extends OutputOptions {
 }
 
 function wholeOption(flags: string, description: string, minimum: number): Option {
-  const name = flags.split(' ')[0];
-  return new Option(flags, description).argParser((text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
-    throw new VtimeError('usage', `${name} is "${text}"`, {
-      value: text,
-      expected: `a whole number of at least ${minimum}`,
-    });
-  });
+  return new Option(flags, description).argParser(whole(flags.split(' ')[0], minimum));
 }
 
 /** `FILE:KEY`, or what the model names. */
@@ -114,7 +107,7 @@ export function servicesRunCommand(): Command {
       new Option(
         '--scheduler <name[:k]>',
         'run under this policy or BPF object on the simulated kernel, or `dedicated`; may be repeated',
-      ).argParser((text: string, before: string[] = []) => [...before, text]),
+      ).argParser(repeated),
     )
     .addOption(workersOption())
     .option('-o, --out <file>', 'HTML report with load–latency curves and tiers')

@@ -13,6 +13,7 @@ import { checkPath, loadServices } from '../services/load.js';
 import { importProfiles } from '../services/profile/import.js';
 import { resolveServices } from '../services/resolve.js';
 import { servicesJsonSchema } from '../services/schema.js';
+import { whole } from './options.js';
 import { servicesRunCommand } from './services-run.js';
 
 const MODEL = 'services file in YAML or JSON, or a folder of µqSim';
@@ -106,15 +107,7 @@ function profileCommand(): Command {
     .option('--name <stage>', 'stage of listings (default: their folder)')
     .option('--frequency <f>', 'recorded at, like 2.6GHz (default: as in 1600MHz_120000qps_4threads.txt)')
     .option('--load <rate>', 'recorded at, like 120000/s')
-    .addOption(
-      new Option('--threads <n>', 'recorded with').argParser((text) => {
-        if (/^[1-9]\d*$/.test(text)) return Number(text);
-        throw new VtimeError('usage', `--threads is "${text}"`, {
-          value: text,
-          expected: 'a whole number of at least 1',
-        });
-      }),
-    )
+    .addOption(new Option('--threads <n>', 'recorded with').argParser(whole('--threads', 1)))
     .option('-o, --out <file>', 'file to write (default: stdout)')
     .action(importProfile);
   return command;

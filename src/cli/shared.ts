@@ -1,12 +1,12 @@
-// What all commands share: options that mean the same everywhere, errors that become exit codes, interruption.
+// What all commands share: the options that change a config, errors that become exit codes, interruption, tables.
 
 import { type Command, CommanderError, Option } from 'commander';
-import { parse } from 'yaml';
 import { loadConfig } from '../config/load.js';
 import { ConfigError, type Path, placesOf, rememberPlaces } from '../config/mistakes.js';
 import { setPaths } from '../config/paths.js';
 import type { Config } from '../config/schema.js';
 import { EngineError, VtimeError } from '../errors.js';
+import { assignment, collecting } from './options.js';
 
 const EXIT_USAGE = 2;
 const EXIT_ENGINE = 3;
@@ -27,26 +27,6 @@ export interface OutputOptions {
   json?: boolean;
   quiet?: boolean;
 }
-
-/** Collects the values of an option that may be repeated: `name=value`, the value in YAML. */
-export function collecting(option: string, example: string) {
-  return (text: string, sofar: Record<string, unknown> = {}): Record<string, unknown> => {
-    const at = text.indexOf('=');
-    if (at < 1) {
-      throw new VtimeError('usage', `${option} ${text}`, { value: text, expected: example });
-    }
-    const path = text.slice(0, at);
-    try {
-      return { ...sofar, [path]: parse(text.slice(at + 1)) };
-    } catch (error) {
-      const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-      throw new VtimeError('usage', `${option} ${path}: ${reason}`, { path, expected: 'a YAML value' });
-    }
-  };
-}
-
-/** Of `--set`: config fields by path. */
-export const assignment = collecting('--set', 'path=value, like run.horizon=60s');
 
 export function withConfigOptions(command: Command): Command {
   return command
@@ -71,18 +51,6 @@ export function withConfigOptions(command: Command): Command {
     )
     .option('--json', 'print the result as JSON on stdout')
     .option('--quiet', 'print nothing but results and errors');
-}
-
-/** The `--workers` of commands that use several threads. */
-export function workersOption(): Option {
-  return new Option('--workers <n>', 'threads (default: one per CPU)').argParser((text) => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= 1) return value;
-    throw new VtimeError('usage', `--workers is "${text}"`, {
-      value: text,
-      expected: 'a whole number of at least 1',
-    });
-  });
 }
 
 /** The options' settings by config path, with the option that a mistake should name. */
@@ -167,16 +135,6 @@ export function configWith(file: string, options: ConfigOptions): Config {
   const locate = placesOf(config);
   rememberPlaces(changed, (path, atKey) => (fromOption(path) === undefined ? locate(path, atKey) : {}));
   return changed;
-}
-
-/** A value that an option is read into; a mistake names the option. */
-export function ofOption<Value>(option: string, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof VtimeError) throw new VtimeError('usage', `${option}: ${error.what}`, error.place);
-    throw error;
-  }
 }
 
 /** Says what `seed: random` drew. */

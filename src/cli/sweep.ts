@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { chainLines } from '../engine/chain-text.js';
 import { type RunInfo, readStore, type SweepCell } from '../sweep/store.js';
 import { planSeed, runSweep, type SweepProgress } from '../sweep/sweep.js';
+import { workersOption } from './options.js';
 import { progressBar } from './progress.js';
 import {
   type ConfigOptions,
@@ -13,7 +14,6 @@ import {
   type OutputOptions,
   sayDrawnSeed,
   withConfigOptions,
-  workersOption,
 } from './shared.js';
 
 interface SweepCommandOptions extends ConfigOptions, OutputOptions {

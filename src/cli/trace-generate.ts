@@ -5,6 +5,7 @@ import { durationNs, rateToMeanNs } from '../config/units.js';
 import { VtimeError } from '../errors.js';
 import { checkOutput } from '../output.js';
 import { generateEcdf, generatePoisson, readTrace, writeInvocations } from '../trace/index.js';
+import { ofOption } from './options.js';
 import { number } from './shared.js';
 
 interface GenerateOptions {
@@ -27,28 +28,18 @@ function numberOf(option: string): (text: string) => number {
   };
 }
 
-/** A value with its unit; a mistake names the option. */
-function inUnits<T>(option: string, text: string, read: (text: string) => T): T {
-  try {
-    return read(text);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new VtimeError('usage', `--${option}: ${error.message}`, { value: text });
-  }
-}
-
 async function generate(options: GenerateOptions): Promise<void> {
   const { out, from, functions, skew, seed } = options;
   checkOutput(out);
-  const minutes = Number(inUnits('length', options.length, durationNs)) / 60e9;
+  const minutes = Number(ofOption('--length', () => durationNs(options.length))) / 60e9;
   const trace =
     from === undefined
       ? generatePoisson({
           seed,
           functions,
           minutes,
-          rate: 1e9 / Number(inUnits('rate', options.rate, rateToMeanNs)),
-          mean_ms: Number(inUnits('mean', options.mean, durationNs)) / 1e6,
+          rate: 1e9 / Number(ofOption('--rate', () => rateToMeanNs(options.rate))),
+          mean_ms: Number(ofOption('--mean', () => durationNs(options.mean))) / 1e6,
           skew,
         })
       : generateEcdf(await readTrace(from), { seed, functions, minutes });

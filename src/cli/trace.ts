@@ -1,7 +1,6 @@
 // `vtime trace`: import, look at, lint and generate traces. A thin shell over src/trace. Data goes to stdout, the rest to stderr.
 
 import { Command, Option } from 'commander';
-import { VtimeError } from '../errors.js';
 import { checkOutput } from '../output.js';
 import {
   DURATION_MODELS,
@@ -13,6 +12,7 @@ import {
   writeInvocations,
   writeTrace,
 } from '../trace/index.js';
+import { whole } from './options.js';
 import { number, table } from './shared.js';
 import { generateCommand } from './trace-generate.js';
 import { lintCommand, shortHashes } from './trace-lint.js';
@@ -73,14 +73,6 @@ interface CommonOptions {
   top: number;
 }
 
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) {
-    throw new VtimeError('usage', `--top is "${text}"`, { value: text, expected: 'a whole number' });
-  }
-  return value;
-}
-
 function withCommonOptions(command: Command): Command {
   return command
     .option('--json', 'print the summary as JSON on stdout')
@@ -89,7 +81,7 @@ function withCommonOptions(command: Command): Command {
         .choices([...DURATION_MODELS])
         .default('percentiles'),
     )
-    .addOption(new Option('--top <n>', 'functions to list').argParser(wholeNumber).default(10));
+    .addOption(new Option('--top <n>', 'functions to list').argParser(whole('--top', 0)).default(10));
 }
 
 /** The command group `vtime trace`. Errors reach the caller as VtimeErrors. */

@@ -8,8 +8,9 @@ import { RunPool } from '../services/run/pool.js';
 import { Context, type ContextOptions, type Experiment } from '../uqsim/experiment.js';
 import { EXPERIMENTS } from '../uqsim/index.js';
 import { experimentsHtml, type Finished, verdictText } from '../uqsim/report.js';
+import { workersOption } from './options.js';
 import { progressBar } from './progress.js';
-import { interruptible, type OutputOptions, workersOption } from './shared.js';
+import { interruptible, type OutputOptions } from './shared.js';
 
 interface UqsimOptions extends OutputOptions {
   quick?: boolean;
