@@ -234,5 +234,13 @@ export const FILES: MalformedFile[] = [
   file('a tier that is not there', 'unknown-service', 'power.services.0', {
     power: '{target: 5ms, services: [fornt]}',
   }),
+  file('run queues of cgroups', 'cgroups', 'scheduled.kernel.group_scheduling', {
+    mode: 'scheduled',
+    scheduled: '{kernel: {group_scheduling: true}}',
+  }),
+  file('quotas of cgroups', 'cgroups', 'scheduled.kernel.bandwidth_slice', {
+    mode: 'scheduled',
+    scheduled: '{kernel: {bandwidth_slice: 1ms}}',
+  }),
   file('a scheduler without scheduling', 'mode', 'scheduled', { scheduled: '{policy: eevdf}' }),
 ];
