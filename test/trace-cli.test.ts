@@ -74,7 +74,7 @@ test('lint tells on stdout; warnings make it exit with 2 only if asked to', asyn
   const plain = await lint(path);
   assert.is(plain.exitCode, 0);
   assert.is(plain.stderr, '');
-  assert.match(plain.stdout, 'azure2019, 3 rows read; 0 errors, 2 warnings, 1 notes');
+  assert.match(plain.stdout, 'azure2019, 3 rows read; 0 errors, 2 warnings, 1 note');
   assert.match(
     plain.stdout,
     'invocations.nan × 1, repaired: empty or NaN count, read as 0\n           i.csv:2:14\n',

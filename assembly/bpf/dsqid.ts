@@ -1,8 +1,8 @@
 // DSQ ids of BPF programs: 64 bits that the program chooses, and the built-in ones.
 
-import { DSQ_SHIFT, MAX_CPUS, MAX_DSQS } from '../core/layout';
+import { MAX_CPUS, MAX_DSQS } from '../core/layout';
 import { mix64 } from '../core/random';
-import { DSQ_GLOBAL, DSQ_NONE, dsqCreate, dsqLocal, dsqNr, dsqUser } from '../kernel/dsq';
+import { DSQ_GLOBAL, DSQ_NONE, dsqCreate, dsqLocal, dsqNr } from '../kernel/dsq';
 import { nrCpus } from '../kernel/mask';
 import { DSQ_ID_SLOTS, DSQ_IDS } from './state';
 
@@ -59,12 +59,6 @@ export function dsqOfId(id: u64, cpu: u32): u32 {
   return id == SCX_DSQ_GLOBAL ? DSQ_GLOBAL : DSQ_NONE;
 }
 
-// @ts-ignore: decorator
-@inline
-export function isLocalId(id: u64): bool {
-  return id == SCX_DSQ_LOCAL;
-}
-
 /** scx_bpf_create_dsq(): 0 or a negative errno. */
 export function createDsq(id: u64): i32 {
   if ((id & BUILTIN) != 0) return -EINVAL;
@@ -85,14 +79,4 @@ export function destroyDsq(id: u64): bool {
   if (dsqNr(load<u32>(e, 8)) != 0) return false;
   store<u32>(e, GONE, 12);
   return true;
-}
-
-/** The program's id of a DSQ handle. */
-export function idOfDsq(d: u32): u64 {
-  if (d < DSQ_GLOBAL) return SCX_DSQ_LOCAL_ON | ((d >> DSQ_SHIFT) as u64);
-  if (d == DSQ_GLOBAL) return SCX_DSQ_GLOBAL;
-  for (let e = DSQ_IDS; e < DSQ_IDS + ((DSQ_ID_SLOTS as usize) << 4); e += 16) {
-    if (load<u32>(e, 12) == USED && load<u32>(e, 8) == d) return load<u64>(e);
-  }
-  return dsqUser(0) as u64;
 }

@@ -8,7 +8,6 @@ import { EXIT_INFO, MESSAGE, MESSAGE_BYTES, PRINTED } from './state';
 // enum scx_exit_kind
 export const EXIT_UNREG: u32 = 64;
 export const EXIT_UNREG_BPF: u32 = 65;
-export const EXIT_UNREG_KERN: u32 = 66;
 export const EXIT_ERROR_BPF: u32 = 1025;
 export const EXIT_ERROR_STALL: u32 = 1026;
 

@@ -9,7 +9,6 @@ export const BUDGET: usize = BPF_STATE;
 export const CALL_SITE: usize = BPF_STATE + BPF_CALL_SITE;
 /** u32 slot of the engine's table by callback, 0 = absent. */
 export const OPS_SLOTS: usize = BPF_STATE + 0x40;
-export const MAX_OPS: u32 = 64;
 /** Arguments of callbacks under way, 64 B each. */
 export const ARGUMENTS: usize = BPF_STATE + 0x200;
 export const MAX_NESTING: u32 = 32;

@@ -13,7 +13,7 @@ import { explainedTask, explainQueued } from './explain';
 import { DSQS, DSQ_SHIFT, MAX_CPUS } from '../core/layout';
 import { fail, FAIL_DOUBLE_INSERT, FAIL_MIXED_DSQ, FAIL_VTIME_INTO_BUILTIN } from '../core/failure';
 import { TASK_CPU, TASK_DSQ, TASK_NEXT, TASK_NODE_KEY, TASK_PID, TASK_PREV } from './task';
-import { before, treeFirst, treeInsert, treeNext, treeRemove } from './tree';
+import { before, treeInsert, treeNext, treeRemove } from './tree';
 
 export const DSQ_KIND: usize = DSQS + 0;
 export const DSQ_NR: usize = DSQS + 4;
@@ -150,9 +150,4 @@ export function dsqFirst(d: u32): u32 {
 @inline
 export function dsqNext(d: u32, t: u32): u32 {
   return load<u32>(d, DSQ_KIND) == FIFO ? load<u32>(t, TASK_NEXT) : treeNext(t);
-}
-
-/** Root of a vtime queue, for checks. */
-export function dsqLeftmost(d: u32): u32 {
-  return treeFirst(load<u32>(d, DSQ_LAST));
 }

@@ -15,6 +15,8 @@ export function shortHashes(text: string): string {
   return text.replace(/[0-9a-f]{16,}/g, (hash) => hash.slice(0, 8));
 }
 
+const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+
 function lintText({ paths, format, findings, errors, warnings, notes, inputs }: LintResult): string {
   const rows = inputs.reduce((sum, { rows_read }) => sum + rows_read, 0);
   const read = format === null ? 'not readable' : `${format}, ${number(rows)} rows read`;
@@ -25,7 +27,8 @@ function lintText({ paths, format, findings, errors, warnings, notes, inputs }: 
       `           ${places.map(shortHashes).join(', ')}${more}\n`
     );
   });
-  return `${paths.join(', ')}: ${read}; ${errors} errors, ${warnings} warnings, ${notes} notes\n${lines.join('')}`;
+  const counts = [counted(errors, 'error'), counted(warnings, 'warning'), counted(notes, 'note')].join(', ');
+  return `${paths.join(', ')}: ${read}; ${counts}\n${lines.join('')}`;
 }
 
 async function lint(paths: string[], { strict, json, quiet }: LintOptions): Promise<void> {

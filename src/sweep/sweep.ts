@@ -218,7 +218,7 @@ export function runInfo(
 /**
  * Simulates what the store at `out` does not hold yet, and writes its tables. Finished cells are kept one by one: after
  * an interruption or crash the same call goes on where it stopped.
- * Errors as of `sweep`, and store_unwritable and store_locked.
+ * Errors as of `sweep`, and output_unwritable, store_unwritable and store_locked.
  */
 export async function runSweep(config: ConfigInput | Config, options: RunSweepOptions): Promise<RunInfo> {
   const started = new Date();

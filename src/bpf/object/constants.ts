@@ -5,14 +5,12 @@ export const OP_LD_IMM64 = 0x18;
 export const OP_JA = 0x05;
 /** gotol: the distance is in the immediate. */
 export const OP_JA_LONG = 0x06;
-export const OP_MAY_GOTO = 0xe5;
 export const OP_CALL = 0x85;
 export const OP_CALL_REGISTER = 0x8d;
 export const OP_EXIT = 0x95;
 
 // Source register of a call and of LD_IMM64: what the immediate is.
 export const PSEUDO_CALL = 1;
-export const PSEUDO_KFUNC_CALL = 2;
 export const PSEUDO_FUNC = 4;
 
 export const INSTRUCTION_BYTES = 8;
