@@ -117,6 +117,26 @@ test('vtime services run: a table, JSON with the same numbers, and the same agai
   assert.ok(first.stdout.includes(json.points[0].mean_ms.mean.toPrecision(4)));
 });
 
+test('vtime services run under several schedulers: tiers of each, and what the kernel did', async () => {
+  const args = ['--qps', '10k', '--requests', '1000', '--replications', '1', '--quiet'];
+  const own = ['--scheduler', 'eevdf,dedicated', '--scheduler', 'domains:4'];
+  const { stdout, stderr } = await commandLine(
+    'services',
+    'run',
+    'data/uqsim/derived/nginx_1',
+    ...args,
+    ...own,
+  );
+  assert.is(stderr, '');
+  for (const name of ['eevdf', 'dedicated', 'domains:4']) {
+    assert.match(stdout, new RegExp(`^${name} +10,000/s `, 'm'));
+    assert.match(stdout, new RegExp(`^${name}, 10,000/s +nginx `, 'm'));
+  }
+  const [, kernel] = stdout.split(/^scheduler +load +CPUs used/m);
+  assert.match(kernel, /^eevdf +10,000\/s/m);
+  assert.not.match(kernel, /^dedicated/m);
+});
+
 test('mistakes of the command line', async () => {
   const cases: [string[], RegExp][] = [
     [['--qps', 'many'], /--qps: "many" is no load/],

@@ -12,7 +12,7 @@ import { runJson } from '../services/run/json.js';
 import { parseLoads } from '../services/run/loads.js';
 import { runText } from '../services/run/terminal.js';
 import type { Services } from '../services/schema.js';
-import { repeated, whole, workersOption } from './options.js';
+import { whole, workersOption } from './options.js';
 import { progressBar } from './progress.js';
 import { interruptible, type OutputOptions, table } from './shared.js';
 
@@ -106,8 +106,8 @@ export function servicesRunCommand(): Command {
     .addOption(
       new Option(
         '--scheduler <name[:k]>',
-        'run under this policy or BPF object on the simulated kernel, or `dedicated`; may be repeated',
-      ).argParser(repeated),
+        'run under this policy or BPF object on the simulated kernel, or `dedicated`; several with commas, or repeated',
+      ).argParser<string[]>((text, before = []) => [...before, ...text.split(',')]),
     )
     .addOption(workersOption())
     .option('-o, --out <file>', 'HTML report with load–latency curves and tiers')
