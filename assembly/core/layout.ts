@@ -131,8 +131,8 @@ export const WORKER_STATE: usize = 0x00b0_0000;
 /** IATCHBL's buckets, 1152 B each (workload/iatchbl.ts). */
 export const MAX_BUCKETS: u32 = 8192;
 export const BUCKETS: usize = 0x0e00_0000; // 9 MiB
-/** The worker's queue: a heap of job handles (workload/workerqueue.ts). */
-export const WORKER_QUEUE: usize = 0x0ea0_0000; // 1 MiB
+/** The worker's queue: a heap of jobs with their keys, 16 B each (workload/workerqueue.ts). */
+export const WORKER_QUEUE: usize = 0x01c0_0000; // 4 MiB
 /** Idle times of each function, 256 bins of u32 (workload/keepalive.ts). */
 export const IDLE_HISTOGRAMS: usize = 0x0ec0_0000; // 4 MiB
 /** Statistics classes, 256 B of u64 counters each. */

@@ -20,7 +20,7 @@
 //    88  u64 key           of its random draws
 //    96  u64 ordinal       number of this arrival within its source
 //   104  11 × u64          time spent per state
-//   192  u64 priority, u64 number of entry    in the worker's queue
+//   192  16 B              unused
 //   208  u32 slot          in the worker's queue, 0 = not there
 //   212  u32 flags         of the worker
 //   216  u32 timer         pending delivery at which its client gives up, 0 = none
@@ -55,8 +55,6 @@ export const JOB_MEASURED: usize = JOBS + 84;
 export const JOB_KEY: usize = JOBS + 88;
 export const JOB_ORDINAL: usize = JOBS + 96;
 export const JOB_TIMES: usize = JOBS + 104;
-export const JOB_PRIORITY: usize = JOBS + 192;
-export const JOB_QUEUE_SEQUENCE: usize = JOBS + 200;
 export const JOB_QUEUE_SLOT: usize = JOBS + 208;
 export const JOB_FLAGS: usize = JOBS + 212;
 export const JOB_TIMER: usize = JOBS + 216;

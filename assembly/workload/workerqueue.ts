@@ -1,5 +1,10 @@
-// The worker's queue: a binary heap of job handles by (priority, number of entry), so that equal priorities leave in the
-// order in which they came, and a job whose client gives up can leave from the middle. Slot 1 is the head.
+// The worker's queue: a binary heap of jobs by (priority, number of entry), so that equal priorities leave in the order in
+// which they came, and a job whose client gives up can leave from the middle. Slot 1 is the head.
+//
+// An entry, 16 B, has its keys with it, since the records of jobs that wait for long are in no cache:
+//
+//     0  u64 priority
+//     8  u64 ticket      number of entry << 18 | slot of the job
 
 import {
   P_QUEUE_ORDER,
@@ -9,11 +14,13 @@ import {
   QUEUE_SMALLEST_IAT,
 } from '../abi';
 import { count, counter, param, QUEUE_AREA, QUEUE_PEAK, QUEUE_SINCE, setCounter } from '../core/counters';
-import { WORKER_QUEUE } from '../core/layout';
+import { JOB_SHIFT, MAX_JOBS, WORKER_QUEUE } from '../core/layout';
 import { now } from '../kernel/events';
-import { JOB_ARRIVAL, JOB_FUNCTION, JOB_PRIORITY, JOB_QUEUE_SEQUENCE, JOB_QUEUE_SLOT } from '../kernel/job';
+import { JOB_ARRIVAL, JOB_FUNCTION, JOB_QUEUE_SLOT } from '../kernel/job';
 import { hasFreeContainer } from './containers';
 import { functionExpected, functionIat } from './iat';
+
+const SLOT_BITS: u32 = 18;
 
 let order: u32 = 0;
 let length: u32 = 0;
@@ -53,37 +60,49 @@ function priorityOf(j: u32): u64 {
 
 // @ts-ignore: decorator
 @inline
-function at(slot: u32): u32 {
-  return load<u32>(slot << 2, WORKER_QUEUE - 4);
+function priorityAt(slot: u32): u64 {
+  return load<u64>(slot << 4, WORKER_QUEUE - 16);
 }
 
 // @ts-ignore: decorator
 @inline
-function place(slot: u32, j: u32): void {
-  store<u32>(slot << 2, j, WORKER_QUEUE - 4);
-  store<u32>(j, slot, JOB_QUEUE_SLOT);
+function ticketAt(slot: u32): u64 {
+  return load<u64>(slot << 4, WORKER_QUEUE - 8);
 }
 
 // @ts-ignore: decorator
 @inline
-function before(a: u32, b: u32): bool {
-  const pa = load<u64>(a, JOB_PRIORITY);
-  const pb = load<u64>(b, JOB_PRIORITY);
-  return pa != pb ? pa < pb : load<u64>(a, JOB_QUEUE_SEQUENCE) < load<u64>(b, JOB_QUEUE_SEQUENCE);
+function jobOf(ticket: u64): u32 {
+  return ((ticket as u32) & (MAX_JOBS - 1)) << JOB_SHIFT;
+}
+
+// @ts-ignore: decorator
+@inline
+function place(slot: u32, priority: u64, ticket: u64): void {
+  store<u64>(slot << 4, priority, WORKER_QUEUE - 16);
+  store<u64>(slot << 4, ticket, WORKER_QUEUE - 8);
+  store<u32>(jobOf(ticket), slot, JOB_QUEUE_SLOT);
+}
+
+/** The entry in `slot` leaves after one with these keys. */
+// @ts-ignore: decorator
+@inline
+function isBehind(slot: u32, priority: u64, ticket: u64): bool {
+  const other = priorityAt(slot);
+  return other != priority ? priority < other : ticket < ticketAt(slot);
 }
 
 export function workerQueuePush(j: u32): void {
   integrateQueue();
-  store<u64>(j, priorityOf(j), JOB_PRIORITY);
-  store<u64>(j, entered++, JOB_QUEUE_SEQUENCE);
+  const ticket = (entered++ << SLOT_BITS) | ((j >> JOB_SHIFT) as u64);
   length++;
   if ((length as u64) > counter(QUEUE_PEAK)) setCounter(QUEUE_PEAK, length);
-  siftUp(length, j);
+  siftUp(length, priorityOf(j), ticket);
 }
 
 /** The job to be served next, 0 if none waits. */
 export function workerQueueHead(): u32 {
-  return length == 0 ? 0 : at(1);
+  return length == 0 ? 0 : jobOf(ticketAt(1));
 }
 
 /** Takes j out, wherever it is. */
@@ -91,33 +110,31 @@ export function workerQueueRemove(j: u32): void {
   integrateQueue();
   const slot = load<u32>(j, JOB_QUEUE_SLOT);
   store<u32>(j, 0, JOB_QUEUE_SLOT);
-  const last = at(length);
+  const priority = priorityAt(length);
+  const ticket = ticketAt(length);
   length--;
-  if (last == j) return;
-  if (slot > 1 && before(last, at(slot >> 1))) siftUp(slot, last);
-  else siftDown(slot, last);
+  if (jobOf(ticket) == j) return;
+  if (slot > 1 && isBehind(slot >> 1, priority, ticket)) siftUp(slot, priority, ticket);
+  else siftDown(slot, priority, ticket);
 }
 
-function siftUp(from: u32, j: u32): void {
+function siftUp(from: u32, priority: u64, ticket: u64): void {
   let slot = from;
-  while (slot > 1) {
-    const parent = at(slot >> 1);
-    if (!before(j, parent)) break;
-    place(slot, parent);
-    slot >>= 1;
+  for (; slot > 1 && isBehind(slot >> 1, priority, ticket); slot >>= 1) {
+    place(slot, priorityAt(slot >> 1), ticketAt(slot >> 1));
   }
-  place(slot, j);
+  place(slot, priority, ticket);
 }
 
-function siftDown(from: u32, j: u32): void {
+function siftDown(from: u32, priority: u64, ticket: u64): void {
   let slot = from;
   for (;;) {
     let child = slot << 1;
     if (child > length) break;
-    if (child < length && before(at(child + 1), at(child))) child++;
-    if (!before(at(child), j)) break;
-    place(slot, at(child));
+    if (child < length && isBehind(child, priorityAt(child + 1), ticketAt(child + 1))) child++;
+    if (isBehind(child, priority, ticket)) break;
+    place(slot, priorityAt(child), ticketAt(child));
     slot = child;
   }
-  place(slot, j);
+  place(slot, priority, ticket);
 }
