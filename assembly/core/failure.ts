@@ -10,6 +10,7 @@ export const FAIL_GROUPS: u32 = 6;
 export const FAIL_BARRIERS: u32 = 7;
 export const FAIL_CALLS: u32 = 8;
 export const FAIL_REQUESTS: u32 = 9;
+export const FAIL_QUEUES: u32 = 10;
 /** The policy broke a rule of the kernel. */
 export const FAIL_LOCAL_AFFINITY: u32 = 20;
 export const FAIL_VTIME_INTO_BUILTIN: u32 = 21;

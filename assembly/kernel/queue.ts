@@ -6,7 +6,8 @@
 //    20  u32 capacity                  0 = unbounded
 //    24  u64 peak
 
-import { QUEUES, QUEUE_SHIFT } from '../core/layout';
+import { fail, FAIL_QUEUES } from '../core/failure';
+import { MAX_QUEUES, QUEUES, QUEUE_SHIFT } from '../core/layout';
 import { JOB_NEXT } from './job';
 import { TASK_WAIT_NEXT } from './task';
 
@@ -23,8 +24,12 @@ export function queuesReset(): void {
   used = 0;
 }
 
-/** A new empty queue. */
+/** A new empty queue; one too many ends the run. */
 export function queueCreate(capacity: u32): u32 {
+  if (used >= MAX_QUEUES) {
+    fail(FAIL_QUEUES, 0, 0, MAX_QUEUES);
+    return 0;
+  }
   const q = used << QUEUE_SHIFT;
   used++;
   memory.fill(QUEUES + q, 0, 1 << QUEUE_SHIFT);

@@ -57,6 +57,11 @@ const KINDS: Record<number, Kind> = {
     fault: 'capacity',
     message: ({ detail }) => `more than ${detail} requests in the system at once`,
   },
+  10: {
+    code: 'queues',
+    fault: 'capacity',
+    message: ({ detail }) => `more than ${detail} queues, one for each container among them`,
+  },
   5: { code: 'deliveries', fault: 'capacity', message: () => 'too many deliveries under way' },
   6: { code: 'groups', fault: 'capacity', message: ({ detail }) => `more than ${detail} cgroups share CPUs` },
   20: {
