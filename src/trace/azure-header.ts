@@ -145,13 +145,7 @@ export function readHeader(row: CsvRow, table: AzureTable, rules: RuleCounter): 
 /** Refuses a row with more or fewer fields than the header. */
 export function requireFields(row: CsvRow, header: AzureHeader): void {
   if (row.fields === header.fields) return;
-  throw new VtimeError('trace_ragged', `row has ${row.fields} fields`, {
-    file: row.file,
-    line: row.line,
-    column: row.column(Math.min(row.fields, header.fields)),
-    value: row.fields,
-    expected: `${header.fields} fields, as in the header`,
-  });
+  throw row.ragged(header.fields);
 }
 
 /** The text of a key column; keys may not be empty. */

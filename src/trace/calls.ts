@@ -1,7 +1,7 @@
 // Single calls while they are being read, and per-interval series: the two shapes that readers fill.
 
 import { VtimeError } from '../errors.js';
-import { traceFromInvocations, UNKNOWN_DURATION_NS } from './invocations.js';
+import { percentileColumns, traceFromInvocations, UNKNOWN_DURATION_NS } from './invocations.js';
 import type { NamedRow } from './named-table.js';
 import type { RuleCounter } from './rules.js';
 import {
@@ -246,15 +246,7 @@ function rowOf(
     trigger: null,
     duration_average_ms:
       total === 0 ? null : sorted.reduce((sum, { ms, calls }) => sum + ms * calls, 0) / total,
-    duration_minimum_ms: at(0),
-    duration_maximum_ms: at(100),
-    duration_p0_ms: at(0),
-    duration_p1_ms: at(1),
-    duration_p25_ms: at(25),
-    duration_p50_ms: at(50),
-    duration_p75_ms: at(75),
-    duration_p99_ms: at(99),
-    duration_p100_ms: at(100),
+    ...percentileColumns(at),
     duration_count: total === 0 ? null : total,
   };
 }

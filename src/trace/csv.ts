@@ -186,6 +186,17 @@ export class CsvRow {
       expected,
     });
   }
+
+  /** An error about a row that has not as many fields as the header. */
+  ragged(width: number): VtimeError {
+    return new VtimeError('trace_ragged', `row has ${this.fields} fields`, {
+      file: this.file,
+      line: this.line,
+      column: this.column(Math.min(this.fields, width)),
+      value: this.fields,
+      expected: `${width} fields, as in the header`,
+    });
+  }
 }
 
 /** What a scan saw. */

@@ -95,6 +95,21 @@ function sortByStart(columns: InvocationColumns, rules: RuleCounter): Invocation
   };
 }
 
+/** Extremes and percentiles of a function's durations, ms, of which `at` tells one. */
+export function percentileColumns(at: (percent: number) => number | null) {
+  return {
+    duration_minimum_ms: at(0),
+    duration_maximum_ms: at(100),
+    duration_p0_ms: at(0),
+    duration_p1_ms: at(1),
+    duration_p25_ms: at(25),
+    duration_p50_ms: at(50),
+    duration_p75_ms: at(75),
+    duration_p99_ms: at(99),
+    duration_p100_ms: at(100),
+  };
+}
+
 /** The row of a function with the exact statistics of its recorded durations (percentile p: smallest v with F(v) ≥ p). */
 export function functionRow(function_id: string, sorted: Float64Array): FunctionRow {
   const parts = function_id.split('/');
@@ -108,15 +123,7 @@ export function functionRow(function_id: string, sorted: Float64Array): Function
     function: name,
     trigger: null,
     duration_average_ms: n ? sorted.reduce((sum, value) => sum + value, 0) / n : null,
-    duration_minimum_ms: at(0),
-    duration_maximum_ms: at(100),
-    duration_p0_ms: at(0),
-    duration_p1_ms: at(1),
-    duration_p25_ms: at(25),
-    duration_p50_ms: at(50),
-    duration_p75_ms: at(75),
-    duration_p99_ms: at(99),
-    duration_p100_ms: at(100),
+    ...percentileColumns(at),
     duration_count: n,
     memory_mb: null,
   };

@@ -121,13 +121,7 @@ export async function scanNamedTable(
       return;
     }
     if (row.fields !== width) {
-      throw new VtimeError('trace_ragged', `row has ${row.fields} fields`, {
-        file: row.file,
-        line: row.line,
-        column: row.column(Math.min(row.fields, width)),
-        value: row.fields,
-        expected: `${width} fields, as in the header`,
-      });
+      throw row.ragged(width);
     }
     input.rows_read++;
     if (onRow(named)) input.rows_kept++;
