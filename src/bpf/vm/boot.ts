@@ -140,8 +140,11 @@ export async function boot(options: BootOptions): Promise<BootResult> {
     }, POLL_MS);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    // Killed with this process, whatever ends it.
-    const orphan = () => child.kill('SIGKILL');
+    // Killed with this process, whatever ends it, and the folder with it: a second Ctrl-C waits for nothing.
+    const orphan = () => {
+      child.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    };
     process.once('exit', orphan);
     let code: number | null;
     try {
