@@ -47,21 +47,22 @@ function nextTick(cpu: u32): u64 {
   return (since / tickNs + 1) * tickNs + skew;
 }
 
+// @ts-ignore: decorator
+@inline
 function frequencyChanged(cpu: u32): void {
   const pkg = cpuPackage(cpu);
-  if (((frequencyPending >> pkg) & 1) == 0 && frequencyDirty(pkg)) {
-    frequencyPending |= 1 << pkg;
-    systemSet(pkg, CLASS_FREQUENCY, (now / frequencyInterval + 1) * frequencyInterval);
-  }
+  if (frequencyDirty(pkg) && ((frequencyPending >> pkg) & 1) == 0) armFrequency(pkg);
+}
+
+function armFrequency(pkg: u32): void {
+  frequencyPending |= 1 << pkg;
+  systemSet(pkg, CLASS_FREQUENCY, (now / frequencyInterval + 1) * frequencyInterval);
 }
 
 /** The frequency event of a package was handled: the next may be armed. */
 export function frequencyHandled(pkg: u32): void {
   frequencyPending &= ~(1 << pkg);
-  if (frequencyDirty(pkg)) {
-    frequencyPending |= 1 << pkg;
-    systemSet(pkg, CLASS_FREQUENCY, (now / frequencyInterval + 1) * frequencyInterval);
-  }
+  if (frequencyDirty(pkg)) armFrequency(pkg);
 }
 
 export function leaveIdle(cpu: u32, c: u32): void {

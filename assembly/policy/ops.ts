@@ -1,6 +1,6 @@
 // The ops table: one function per sched_ext callback, dispatching to the policy of the run. The kernel calls policies
 // through this file only, so native policies and translated BPF objects look the same to it. An absent callback costs
-// one switch that falls through. The two policies of large sweeps are asked for first.
+// one switch that falls through. The policies of large sweeps and of queueing models are asked for first.
 
 import {
   BPF_OP_DEQUEUE,
@@ -54,7 +54,7 @@ import * as sfs from './sfs';
 import * as weightedVtime from './weighted_vtime';
 
 let policy: u32 = 0;
-/** The policy, if it is one of the two of large sweeps and nobody compares callbacks: they are asked for first, and for nothing else. */
+/** The policy, if it is one of three that are asked for first, and for nothing else, and nobody compares callbacks. */
 let fast: u32 = POLICY_NONE;
 
 /** ops.init() */
@@ -64,7 +64,7 @@ export function opsInit(): void {
   // global-vtime is weighted vtime over one domain of all CPUs.
   if (policy == POLICY_GLOBAL_VTIME) policy = POLICY_WEIGHTED_VTIME;
   if (policy == POLICY_SHORTEST_REMAINING) policy = POLICY_SERVICE_ORDER;
-  const isFast = policy == POLICY_DOMAINS || policy == POLICY_WEIGHTED_VTIME;
+  const isFast = policy == POLICY_DOMAINS || policy == POLICY_WEIGHTED_VTIME || policy == POLICY_GLOBAL_FIFO;
   fast = isFast && param(P_DECISIONS) != DECISIONS_COMPARED ? policy : POLICY_NONE;
   switch (policy) {
     case POLICY_DOMAINS: domains.init(); break;
@@ -92,6 +92,7 @@ export function opsHasSelectCpu(): bool {
 export function opsSelectCpu(t: u32, prev: u32, flags: u32): u32 {
   if (fast == POLICY_DOMAINS) return domains.selectCpu(t, prev);
   if (fast == POLICY_WEIGHTED_VTIME) return weightedVtime.selectCpu(t, prev);
+  if (fast == POLICY_GLOBAL_FIFO) return globalFifo.selectCpu(t, prev);
   noteCallback(BPF_OP_SELECT_CPU, prev, t);
   const cpu = selectCpu(t, prev, flags);
   if (comparing) recordDetail(DECISION_SELECTED, t, cpu);
@@ -120,6 +121,7 @@ function selectCpu(t: u32, prev: u32, flags: u32): u32 {
 export function opsEnqueue(t: u32, flags: u32): void {
   if (fast == POLICY_DOMAINS) domains.enqueue(t);
   else if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.enqueue(t, flags);
+  else if (fast == POLICY_GLOBAL_FIFO) globalFifo.enqueue(t, flags);
   else enqueue(t, flags);
 }
 
@@ -160,6 +162,7 @@ export function opsInsertMarked(t: u32, cpu: u32, flags: u32): void {
 export function opsDispatch(cpu: u32, prev: u32): void {
   if (fast == POLICY_DOMAINS) domains.dispatch(cpu);
   else if (fast == POLICY_WEIGHTED_VTIME) weightedVtime.dispatch(cpu, prev);
+  else if (fast == POLICY_GLOBAL_FIFO) globalFifo.dispatch(cpu);
   else dispatch(cpu, prev);
 }
 

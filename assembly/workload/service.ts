@@ -81,16 +81,28 @@ export function depart(j: u32, counter: u32, classField: u32, tell: bool): void 
   if (tell) sourceJobLeft(source);
 }
 
+/** Adds the job's time per state to its class; returns their sum. */
+function addTimes(j: u32, stats: u32): u64 {
+  let sum: u64 = 0;
+  for (let s: u32 = 0; s < STATE_COUNT; s++) {
+    const time = load<u64>(j + (s << 3), JOB_TIMES);
+    sum += time;
+    classAdd(stats, CLS_STATES_NS + s, time);
+  }
+  return sum;
+}
+
 /** The response leaves the system. */
 export function complete(j: u32): void {
   jobState(j, load<u32>(j, JOB_STATE));
   const latency = now - load<u64>(j, JOB_ARRIVAL);
-  if (jobTimes(j) != latency) fail(FAIL_STATE_SUM, 0, 0, latency);
   count(COMPLETED);
   count(SOJOURN, latency);
   const stats = load<u32>(j, JOB_STATS);
   classAdd(stats, CLS_COMPLETED, 1);
-  if (load<u32>(j, JOB_MEASURED) != 0) {
+  const isMeasured = load<u32>(j, JOB_MEASURED) != 0;
+  if ((isMeasured ? addTimes(j, stats) : jobTimes(j)) != latency) fail(FAIL_STATE_SUM, 0, 0, latency);
+  if (isMeasured) {
     const started = load<u64>(j, JOB_STARTED);
     const duration = load<u64>(j, JOB_FINISHED) - (started != 0 ? started : load<u64>(j, JOB_ARRIVAL));
     const cpu = load<u64>(j, JOB_CPU_NS);
@@ -100,7 +112,6 @@ export function complete(j: u32): void {
     classAdd(stats, CLS_CPU_NS, cpu);
     classAdd(stats, CLS_COST_NS, cost(latency, cpu, duration));
     classAdd(stats, CLS_DURATION_NS, load<u64>(j, JOB_DURATION));
-    for (let s: u32 = 0; s < STATE_COUNT; s++) classAdd(stats, CLS_STATES_NS + s, load<u64>(j + (s << 3), JOB_TIMES));
     histogramRecord(stats * HISTOGRAM_KINDS + HISTOGRAM_LATENCY, latency);
     histogramRecord(stats * HISTOGRAM_KINDS + HISTOGRAM_WORKER_DURATION, duration);
     writeRow(j, latency, duration);
