@@ -1,8 +1,7 @@
 // Vega-Lite specifications to SVG text, without a browser. Colours are CSS variables, so that one figure suits light and
 // dark pages; see style.ts for their values.
 
-import * as vega from 'vega';
-import { type Config, compile, type TopLevelSpec } from 'vega-lite';
+import type { Config, TopLevelSpec } from 'vega-lite';
 
 const FONT = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
@@ -13,11 +12,16 @@ export function textWidth(text: string, fontSize = 11): number {
   return Math.ceil(text.length * fontSize * ADVANCE);
 }
 
-// Without a canvas Vega takes every character for 0.8 of the font size, and leaves that much room.
-const { textMetrics } = vega as unknown as {
-  textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
-};
-textMetrics.width = ({ fontSize }, text) => textWidth(String(text ?? ''), fontSize);
+/** The libraries take a fifth of a second to load, which commands that draw nothing need not wait for. */
+async function loadVega() {
+  const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+  // Without a canvas Vega takes every character for 0.8 of the font size, and leaves that much room.
+  const { textMetrics } = vega as unknown as {
+    textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
+  };
+  textMetrics.width = ({ fontSize }, text) => textWidth(String(text ?? ''), fontSize);
+  return { vega, compile };
+}
 
 const config: Config = {
   background: undefined,
@@ -54,6 +58,7 @@ const config: Config = {
  * its place.
  */
 export async function svg(spec: object, description: string): Promise<string> {
+  const { vega, compile } = await loadVega();
   const compiled = compile({ ...spec, config } as TopLevelSpec).spec;
   const view = new vega.View(vega.parse(compiled), { renderer: 'none', logLevel: vega.Error });
   const text = await view.toSVG();
