@@ -1,11 +1,11 @@
 // Runs of services on all cores.
 
 import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
 import { loadEngine } from '../../engine/module.js';
 import type { ServicesResult } from '../../engine/services.js';
 import { AbortedError, EngineError, VtimeError } from '../../errors.js';
 import { workerCount } from '../../sweep/pool.js';
+import { startWorkers, type Workers } from '../../sweep/workers.js';
 import type { ResolvedServices } from '../resolved.js';
 import { type RunMessage, type RunSetup, type RunTask, revive } from './messages.js';
 import type { Cut } from './warmup.js';
@@ -36,24 +36,17 @@ export type OnRun = (index: number, done: number, events: number) => void;
 
 /** Worker threads that any number of callers give runs to. */
 export class RunPool {
-  readonly #pool: Piscina<RunTask, RunMessage>;
+  readonly #workers: Workers<RunTask, RunMessage>;
   readonly #signal: AbortSignal | undefined;
   /** Who wants to know of each run under way. */
   readonly #listeners = new Map<number, (done: number, events: number) => void>();
-  readonly #abort = () => void this.#pool.destroy();
+  readonly #abort = () => void this.#workers.end();
   #started = 0;
 
   constructor(threads: number, signal?: AbortSignal) {
-    this.#pool = new Piscina<RunTask, RunMessage>({
-      filename: WORKER,
-      minThreads: threads,
-      maxThreads: threads,
-      idleTimeout: Number.POSITIVE_INFINITY,
-      workerData: { engine: loadEngine() } satisfies RunSetup,
-      recordTiming: false,
-    });
+    this.#workers = startWorkers(WORKER, threads, { engine: loadEngine() } satisfies RunSetup);
     this.#signal = signal;
-    this.#pool.on('message', (message: RunMessage) => {
+    this.#workers.pool.on('message', (message: RunMessage) => {
       if (message.type === 'progress') this.#listeners.get(message.index)?.(message.done, message.events);
     });
     signal?.addEventListener('abort', this.#abort, { once: true });
@@ -63,7 +56,7 @@ export class RunPool {
     const index = this.#started++;
     this.#listeners.set(index, onProgress);
     try {
-      const message = await this.#pool.run({ index, services });
+      const message = await this.#workers.pool.run({ index, services });
       if (message.type === 'failed') throw errorOf(message);
       if (message.type !== 'result') throw new EngineError('worker_message', 'a worker sent no result');
       onProgress(1, message.result.events);
@@ -86,7 +79,7 @@ export class RunPool {
   /** Ends what still runs. */
   async close(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#abort);
-    await this.#pool.destroy();
+    await this.#workers.end();
   }
 }
 
