@@ -1,7 +1,7 @@
 // Services of several machines moved to one host, with as many cores as threads work there.
 
 import { scheduled } from '../services/schema/run.js';
-import type { Services } from '../services/schema.js';
+import type { Services, ServicesInput } from '../services/schema.js';
 
 /** Instances of a service, and threads of each. */
 export type Placement = Record<string, { instances: number; threads: number }>;
@@ -33,13 +33,17 @@ export function onOneHost(services: Services, placement: Placement, stack: numbe
   };
 }
 
-export type Scheduling = Parameters<typeof scheduled.parse>[0] & object;
+export type OnKernel = Omit<NonNullable<ServicesInput['scheduled']>, 'kernel'> & { migration_cost?: string };
 
-/** The same on a simulated kernel with half as many CPUs, every thread on any of them, unless `below` says otherwise. */
-export function onKernel(services: Services, below: Scheduling = {}): Services {
+/**
+ * The same on a simulated kernel with half as many CPUs, every thread on any of them, unless `below` says otherwise. With a tick, which
+ * periodic load balancing needs, also where CPUs are ideal.
+ */
+export function onKernel(services: Services, { migration_cost, ...below }: OnKernel = {}): Services {
+  const kernel = { slice_expiry: 'tick', ...(migration_cost === undefined ? {} : { migration_cost }) };
   return {
     ...services,
     mode: 'scheduled',
-    scheduled: scheduled.parse({ pinned: false, network: 'fair', oversubscription: 2, ...below }),
+    scheduled: scheduled.parse({ pinned: false, network: 'fair', oversubscription: 2, kernel, ...below }),
   };
 }

@@ -5,26 +5,26 @@ import { type Estimate, estimate, jackknife } from '../report/statistics.js';
 import type { PointSummary } from '../services/run/summary.js';
 import type { Services } from '../services/schema.js';
 import type { Context } from './experiment.js';
-import { onKernel, onOneHost, type Scheduling } from './one-host.js';
+import { type OnKernel, onKernel, onOneHost } from './one-host.js';
 
 export const DOMAINS = ['domains:1', 'domains:4', 'domains:8'] as const;
 const SCHEDULERS = ['dedicated', 'eevdf', ...DOMAINS, 'global-vtime'] as const;
 
 /** One rule changed at a time, at the two highest loads. */
 const VARIANTS = {
-  'eevdf, migration cost 0': { kernel: { migration_cost: '0s' } },
+  'eevdf, migration cost 0': { migration_cost: '0s' },
   'eevdf, interrupts': { network: 'realtime' },
-  'eevdf, interrupts, migration cost 0': { network: 'realtime', kernel: { migration_cost: '0s' } },
+  'eevdf, interrupts, migration cost 0': { network: 'realtime', migration_cost: '0s' },
   'domains:8, interrupts': { network: 'realtime', policy: { name: 'domains', domains: 8 } },
   'domains:8, no stealing': { policy: { name: 'domains', domains: 8, steal: 'none' } },
   'domains:8, slices of 20 µs': { policy: { name: 'domains', domains: 8, slice: '20us' } },
-} satisfies Record<string, Scheduling>;
+} satisfies Record<string, OnKernel>;
 
 /** On eight cores of a Xeon with what switches, dispatches and idle states cost there. */
 const ON_XEON = {
   'eevdf, Xeon': {},
   'domains:8, Xeon': { policy: { name: 'domains', domains: 8 } },
-} satisfies Record<string, Scheduling>;
+} satisfies Record<string, OnKernel>;
 const XEON = 'xeon-8160-8';
 
 export type Scheduler = (typeof SCHEDULERS)[number] | keyof typeof VARIANTS | keyof typeof ON_XEON;

@@ -72,8 +72,13 @@ function kernelTable({ name, points }: Measured): ResultTable {
 const wasted = (measured: Measured, scheduler: Scheduler, load = measured.top): string =>
   share(measured.at(scheduler, load).kernel?.wasted ?? Number.NaN);
 
-const p99 = (measured: Measured, scheduler: Scheduler, load = measured.top): string =>
-  `${estimateText(measured.at(scheduler, load).quantiles_ms[0.99], 3)} ms`;
+function p99(measured: Measured, scheduler: Scheduler, load = measured.top): string {
+  const { quantiles_ms, arrived, seeds } = measured.at(scheduler, load);
+  const text = `${estimateText(quantiles_ms[0.99], 3)} ms`;
+  // A tail of a quarter of the run is a queue that has grown all the time.
+  const length_ms = (1000 * arrived) / seeds.length / load;
+  return (quantiles_ms[0.99]?.mean ?? 0) < length_ms / 4 ? text : `${text} (does not keep up)`;
+}
 
 const tails = (measured: Measured, schedulers: readonly Scheduler[], load = measured.top): string =>
   schedulers.map((scheduler) => `${scheduler} ${p99(measured, scheduler, load)}`).join('; ');
@@ -191,7 +196,7 @@ async function run(context: Context) {
     tables: all.flatMap((measured) => [latencyTable(measured), kernelTable(measured)]),
     figures: figures.flat(),
     text: [
-      'Both on one host: 8 NGINX, 4 memcached and 4 network threads; 14 instances of the social network’s services with a thread each and 2 network threads. Scheduled: 16 threads of the simulated kernel (6.11) on 8 ideal CPUs without costs, free to move; domains divide the CPUs, and threads are dealt out to them. What differs is the order alone.',
+      'Both on one host: 8 NGINX, 4 memcached and 4 network threads; 14 instances of the social network’s services with a thread each and 2 network threads. Scheduled: 16 threads of the simulated kernel (6.11) on 8 ideal CPUs with a tick and without costs, free to move; domains divide the CPUs, and threads are dealt out to them. What differs is the order alone.',
       ...mechanisms(all),
     ],
   };
