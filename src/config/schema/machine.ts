@@ -48,7 +48,7 @@ const kernelObject = section({
   slice_expiry: oneOf('tick', 'exact')
     .optional()
     .describe(
-      'Whether a slice ends at the tick that finds it used up, or exactly. Default: exact on ideal machines.',
+      'Whether a slice ends at the tick that finds it used up, or exactly; then there is no tick, and the fair class balances only when a CPU becomes idle. Default: exact on ideal machines.',
     ),
   watchdog_timeout: duration
     .prefault('30s')
