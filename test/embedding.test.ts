@@ -46,6 +46,16 @@ const CONFIG = `{
   workload: { tasks: [{ name: 'a', program: [{ run: '1s' }] }, { name: 'b', program: [{ run: '2s' }] }] },
 }`;
 
+/** A service that takes 2 ms, asked every 100 ms. */
+const SERVICES = `{
+  machines: { host: { cores: 1 } },
+  models: { echo: { stages: { serve: { time: '2ms' } }, paths: { all: { stages: ['serve'] } } } },
+  services: { echo: { model: 'echo', instances: { echo: { machine: 'host', threads: 1, cores: '0' } } } },
+  requests: { r: { nodes: { echo: { service: 'echo', next: ['client'] } } } },
+  client: { load: '10/s', arrivals: 'constant' },
+  run: { duration: '1s', replications: 2 },
+}`;
+
 const USE = `
   const JOB = {
     machine: 'ideal-1',
@@ -60,14 +70,16 @@ const USE = `
   const left = await explain(JOB, 1);
   console.log(result.outcome, result.metrics.duration_s, tables.classes.numRows, seeds.length);
   console.log(until_ns / 1e9, parts.length, left.latency_ns / 1e9);
+  const { summary: { points: [point] } } = await runServices(parseServices(JSON.stringify(${SERVICES})), {}, { workers: 1 });
+  console.log(point.completed === point.arrived, point.mean_ms.mean);
 `;
-// Classes a and b; two replications. b ends at 3 s, having waited and run; the job takes 2 s.
-const PRINTED = 'completed 3 2 2\n3 2 2\n';
+// Classes a and b; two replications. b ends at 3 s, having waited and run; the job takes 2 s, as the service does in ms.
+const PRINTED = 'completed 3 2 2\n3 2 2\ntrue 2\n';
 
 test('a fresh project of ES modules', () => {
   const folder = project('esm', {
     'package.json': '{"type": "module"}',
-    'main.js': `import { explain, explainTask, resultTables, simulate, sweep } from 'vtime';\n${USE}`,
+    'main.js': `import { explain, explainTask, parseServices, resultTables, runServices, simulate, sweep } from 'vtime';\n${USE}`,
   });
   assert.is(run(process.execPath, ['main.js'], folder), PRINTED);
 });
@@ -75,14 +87,14 @@ test('a fresh project of ES modules', () => {
 test('a fresh CommonJS project', () => {
   const folder = project('cjs', {
     'package.json': '{}',
-    'main.js': `const { explain, explainTask, resultTables, simulate, sweep } = require('vtime');\n(async () => {${USE}})();`,
+    'main.js': `const { explain, explainTask, parseServices, resultTables, runServices, simulate, sweep } = require('vtime');\n(async () => {${USE}})();`,
   });
   assert.is(run(process.execPath, ['main.js'], folder), PRINTED);
 });
 
 const TYPED = `import {
-  type FailureReason, type SimulationResult, type SweepCell, type TaskExplanation,
-  explain, explainTask, readTrace, resultTables, simulate, sweep,
+  type FailureReason, type RunSummary, type ServicesInput, type SimulationResult, type SweepCell, type TaskExplanation,
+  explain, explainTask, parseServices, readTrace, resultTables, runServices, simulate, sweep,
 } from 'vtime';
 const result: SimulationResult = await simulate(${CONFIG}, { onProgress: ({ time_ns }) => void time_ns.toFixed() });
 const reason: FailureReason | undefined = result.reason;
@@ -94,6 +106,9 @@ for await (const cell of sweep({ ...${CONFIG}, sweep: { replications: 2 } }, { w
 const explanation: TaskExplanation = await explainTask(${CONFIG}, 'a', { until_ns: 5e8 });
 const longest: number | undefined = explanation.parts[0]?.longest_ns;
 void explain;
+const services: ServicesInput = ${SERVICES};
+const p99 = (summary: RunSummary): number | undefined => summary.points[0].quantiles_ms[0.99]?.mean;
+void (async () => p99((await runServices(parseServices(JSON.stringify(services)), { rates: [10], schedulers: ['eevdf'] })).summary));
 // @ts-expect-error: no such key
 void (() => simulate({ sed: 1 }));
 void readTrace;

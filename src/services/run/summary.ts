@@ -86,7 +86,7 @@ export interface PointSummary extends RunPoint {
   warmup_ms?: number[];
   /** Replications too short for mser-5 to find the end of their warm-up. */
   warmup_not_found: number;
-  /** CPU time of the simulation. */
+  /** Time that the simulation took, of all replications. */
   wall_ms: number;
 }
 
