@@ -137,7 +137,7 @@ export async function servicesReport(
       `${summary.points.length} load${summary.points.length === 1 ? '' : 's'}, ${seeds.length} replication${seeds.length === 1 ? '' : 's'} each (seeds ${seeds[0]}–${seeds[seeds.length - 1]}), ${requests.toLocaleString('en-US')} requests; vtime ${VERSION}`,
       'lead',
     ),
-    ...summary.points.flatMap(pointNotes).map((note) => paragraph(`${note}.`)),
+    ...pointNotes(summary.points).map((note) => paragraph(`${note}.`)),
     ...summary.knees.map((knee) => paragraph(`${kneeText(knee, several)}.`)),
     section(
       'Services',

@@ -144,12 +144,13 @@ export function kneeText(
 function warmupNotes(points: readonly PointSummary[]): string[] {
   const cuts = points.flatMap(({ warmup_ms = [] }) => warmup_ms);
   if (cuts.length === 0) return [];
+  const label = pointLabels(points);
   const missed = points.filter(({ warmup_not_found }) => warmup_not_found > 0);
   return [
     `warm-up by mser-5: ${significant(Math.min(...cuts), 3)} to ${significant(Math.max(...cuts), 3)} ms cut off`,
     ...missed.map(
       (point) =>
-        `${loadText(point)}: ${point.warmup_not_found} of ${point.seeds.length} runs are too short to tell their warm-up`,
+        `${label(point)}: ${point.warmup_not_found} of ${point.seeds.length} runs are too short to tell their warm-up`,
     ),
   ];
 }
@@ -158,7 +159,12 @@ function warmupNotes(points: readonly PointSummary[]): string[] {
 const UNANSWERED_SHARE = 0.01;
 
 /** Requests without a reply, power management, timeouts, connections that were waited for, deadlocks. */
-export function pointNotes(point: PointSummary): string[] {
+export function pointNotes(points: readonly PointSummary[]): string[] {
+  const label = pointLabels(points);
+  return points.flatMap((point) => notesOf(point, label(point)));
+}
+
+function notesOf(point: PointSummary, at: string): string[] {
   const {
     arrived,
     completed,
@@ -171,7 +177,6 @@ export function pointNotes(point: PointSummary): string[] {
     energy,
     tiers,
   } = point;
-  const at = loadText(point);
   const unanswered = arrived - completed;
   return [
     ...(timeouts_per_request === 0 && unanswered > UNANSWERED_SHARE * arrived
@@ -209,6 +214,7 @@ export function pointNotes(point: PointSummary): string[] {
 /** Tables of all points and of their tiers, and where the load saturates. */
 export function runText(summary: RunSummary): string {
   const { points, knees } = summary;
+  const label = pointLabels(points);
   const several = new Set(points.map(({ scheduler }) => scheduler)).size > 1;
   // The tiers at one load, or at the highest that each scheduler sustains.
   const shown =
@@ -222,14 +228,14 @@ export function runText(summary: RunSummary): string {
     `n = ${seeds.length} replication${seeds.length === 1 ? '' : 's'}${seeds.length === 1 ? '' : '; ± 95 % intervals (Student’s t; quantiles by jackknife of merged histograms)'}`,
     ...(unsupported.length > 0 ? [`–: fewer than ten of ${fixed(measured, 0)} requests lie beyond it`] : []),
     ...warmupNotes(points),
-    ...points.flatMap(pointNotes),
+    ...pointNotes(points),
     ...points
       .filter(({ outcomes }) =>
         Object.keys(outcomes).some((outcome) => outcome !== 'completed' && outcome !== 'horizon'),
       )
       .map(
         (point) =>
-          `${loadText(point)}: ${Object.entries(point.outcomes)
+          `${label(point)}: ${Object.entries(point.outcomes)
             .map(([outcome, n]) => `${n} ${outcome}`)
             .join(', ')}`,
       ),
