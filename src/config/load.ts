@@ -2,7 +2,16 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type Document, isCollection, isMap, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { VtimeError } from '../errors.js';
 import { renameFiles } from './canonical.js';
 import { checkWorkload } from './check.js';
@@ -39,6 +48,22 @@ function locator(document: Document, lines: LineCounter, file: string | undefine
   };
 }
 
+/** Where a mapping has a key for the second time. The library compares each with each, which takes minutes for 70,000. */
+function repeatedKeys(document: Document): number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) offsets.push(key.range?.[0] ?? 0);
+        seen.add(key.value);
+      }
+    },
+  });
+  return offsets;
+}
+
 /** The value of a YAML or JSON text, and where its parts are. Throws a ConfigError with every mistake of the syntax. */
 export function parseYaml(text: string, source: Source): { value: unknown; locate: Locate } {
   const lines = new LineCounter();
@@ -50,12 +75,13 @@ export function parseYaml(text: string, source: Source): { value: unknown; locat
   let document: Document;
   let value: unknown;
   try {
-    document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
     // A warning is a tag that YAML doesn't know, whose meaning would be lost.
-    const problems = [...document.errors, ...document.warnings];
-    if (problems.length > 0) {
-      throw new ConfigError(problems.map(({ message, pos }) => fail(message, pos[0])));
-    }
+    const problems = [
+      ...[...document.errors, ...document.warnings].map(({ message, pos }) => fail(message, pos[0])),
+      ...repeatedKeys(document).map((offset) => fail('Map keys must be unique', offset)),
+    ];
+    if (problems.length > 0) throw new ConfigError(problems);
     value = document.toJS();
   } catch (error) {
     // Aliases without anchor or too many of them, and nesting beyond the stack, come as errors without a place.
